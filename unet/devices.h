@@ -11,8 +11,8 @@
 int device_open(struct device **device, struct resources *resources, const struct device_options *options,
                 struct error *err);
 
-/* Writes one line that says where the CUDA device's code is: in this program, or in a module (device_module.h), whose
- * path the line has. If there is none that can be used, the line says why. */
+/* Writes one line that says where the CUDA device's code is: in this program, or in a module (device_module.h), with
+ * the module's path. If there is no code that can be used, the line says why. */
 void devices_tell_cuda(char *text, size_t size);
 
 #endif

@@ -136,8 +136,8 @@ struct engine_params {
 enum sizing {
   SIZE_GIVEN, /* the picture gets the given width and height; sizes that no picture may have are refused */
   SIZE_EVEN,  /* width and height are rounded to the nearest sizes that a picture may have */
-  SIZE_WHOLE  /* width and height are rounded to the nearest size that pictures may have and at which the networks'
-               * output is not cropped */
+  SIZE_WHOLE  /* width and height are rounded to the nearest size at which the whole output of the networks is shown, so
+               * that nothing is cropped */
 };
 
 /* Where the frame is drawn in the plane that the networks compute. CANVAS_FIXED: always at the same position, so that
@@ -157,7 +157,8 @@ struct engine_shape {
    * and bottom is cropped. */
   int width, height;
   enum sizing sizing; /* how width and height are rounded to sizes that pictures may have */
-  /* width divided by height of the picture as it will be shown, to which frames are fitted; 0: its pixels are square */
+  /* aspect ratio (width / height) of the picture as it will be shown; frames are fitted to it. 0: the picture's pixels
+   * are square */
   double aspect;
   enum sampler sampler; /* SAMPLER_AUTO: the sampler that the checkpoint's scheduler config names */
   enum spacing spacing; /* spacing of the timesteps; SPACING_AUTO: the one that suits sampler and checkpoint */
@@ -182,11 +183,13 @@ struct engine_shape {
    * 1 */
   int chunks;
   bool styles; /* true: frames may show style pictures (engine_set_style); false: they show none */
-  /* The bank stores keys and values of earlier frames, to which self-attention attends as well. bank_room: largest
-   * number of frames that it holds, up to BANK_ROOM_MAX; the bank's memory grows with it; 0: there is no bank.
-   * bank_layers: the layers that use it. Bit i stands for the layers that work at 1/2^i of the picture's width and
-   * height; 0 stands for the two finest of these sizes that the model has. A bank cannot be combined with a stream
-   * batch, several pictures a run, or more than 8 calls of the network a picture. */
+  /* The bank: keys and values of earlier frames, to which self-attention attends as well.
+   *
+   * bank_room: largest number of frames that the bank stores, up to BANK_ROOM_MAX (0: no bank). Its memory grows with
+   * it. bank_layers: the layers that use the bank. Bit i stands for the layers that work at 1/2^i of the picture's
+   * width and height; 0 stands for the two finest of these sizes that the model has.
+   *
+   * A bank cannot be combined with a stream batch, several pictures a run, or more than 8 network calls a picture. */
   int bank_room;
   unsigned bank_layers;
   /* Says whether the networks draw on a canvas that follows the camera. CANVAS_FOLLOW needs an input frame, and one
@@ -198,8 +201,9 @@ struct engine_shape {
    * batch, and CANVAS_FIXED (drawing at a fixed place of the screen). Feedback is refused for models that start from
    * noise alone (mini). */
   bool carried, feedback;
-  /* true: the handle (prepared size and step count) has working memory of its own, so that runs of other handles do not
-   * overwrite the values that its runs leave there; false: it uses the working memory that all handles share */
+  /* true: the handle (prepared size and step count) has working memory of its own, in which the values of its last run
+   * stay; false: it uses the working memory that all handles share, so that runs of other handles overwrite these
+   * values */
   bool own_memory;
 };
 
@@ -236,9 +240,11 @@ struct engine_info {
   /* true: the autoencoder is an AutoencoderKL, which takes about ten times as long as a tiny autoencoder; false: a tiny
    * one */
   bool large_autoencoder;
-  /* true: the model was trained without guidance (mini), so that engine_shape.guidance is refused */
+  /* true: the model was trained without guidance, as mini (the model that comes with the program) was, so
+   * engine_shape.guidance is refused */
   bool refuses_guidance;
-  /* true: every frame starts from noise alone (mini), and the input is blended with the picture; feedback is refused */
+  /* true: every frame starts from noise alone, as with mini, and the input is blended with the picture; feedback is
+   * refused */
   bool starts_from_noise;
   /* true: the U-Net has self-attention, which a bank of earlier frames can extend; false: a bank is refused */
   bool takes_bank;
@@ -273,8 +279,7 @@ struct prepared_info {
   const char *sampler, *spacing;
   bool has_eta; /* true: the sampler reads controls.eta (amount of fresh noise) */
   double eta;   /* value of eta that the sampler uses by default */
-  /* number of frames by which the picture that a submission returns is older than the submitted frame: steps - 1 with a
-   * stream batch, else 0 */
+  /* how many frames later the picture of a submitted frame is returned: steps - 1 with a stream batch, else 0 */
   int frames_behind;
   /* width and height, in pixels, that the networks compute; the picture is a part of that */
   int drawn_width, drawn_height;
@@ -299,10 +304,10 @@ int engine_open(struct engine **engine, const struct engine_params *params, stru
 void engine_close(struct engine **engine);
 /* Fills *info with facts about the engine, its model and its device; the counters have their values of this moment. */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
-/* Returns, as text, the choices of kernels that the device has made by measurements for its handles (prepared sizes and
- * step counts) so far, so that another engine can make the same ones (device_options.choices). The text has several
- * lines; the first names the GPU, driver and libraries for which the choices hold. The caller frees *choices, which is
- * NULL after a failure. Called on the submitting thread, while no handle is prepared. */
+/* Returns, as text, the choices of kernels that the device has made by measurements so far. Another engine can make the
+ * same choices (device_options.choices). The text has several lines; the first names the GPU, driver and libraries for
+ * which the choices hold. The caller frees *choices, which is NULL after a failure. Called on the submitting thread,
+ * while no handle (prepared size and step count) is being prepared. */
 int engine_get_choices(const struct engine *engine, char **choices, struct error *err);
 /* Returns, as text for people, what the device is, its clocks of this moment, and how long each candidate took that it
  * has timed to make these choices. The caller frees *timings, which is NULL for a device that times nothing, and after
@@ -311,9 +316,9 @@ int engine_get_timings(const struct engine *engine, char **timings, struct error
 /* Rounds a size to the nearest one that pictures may have, as engine_prepare does. sizing: SIZE_EVEN or SIZE_WHOLE. */
 void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *width, int *height);
 
-/* Opens a further control (a map and the network that reads it) under a number from 0 to CONTROLS_MAX - 1 that is still
- * free. It stays open until the engine is closed. Handles that were prepared earlier do not use it. Any thread may call
- * this function. */
+/* Opens a further control: a map and the network that reads it. number: 0 to CONTROLS_MAX - 1, one that is still free.
+ * The control stays open until the engine is closed. Handles that were prepared earlier do not use it. Any thread may
+ * call this function. */
 int engine_open_control(struct engine *engine, int number, const struct engine_control *control, struct error *err);
 
 /* Makes a handle (struct prepared), with which frames of this size and step count can be submitted: builds the plan,
@@ -321,46 +326,46 @@ int engine_open_control(struct engine *engine, int number, const struct engine_c
  * The engine owns the handle. If this fails, the engine is unchanged. */
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                    struct error *err);
-/* Waits for the device and frees all that belongs to the handle (prepared size and step count). If the submitting
- * thread calls this, pictures of the handle's runs that were not collected are lost; if another thread calls it, all
- * must be collected. *prepared becomes NULL. Does nothing if *prepared is NULL, or a handle that was already
+/* Waits for the device and frees all that belongs to the handle (prepared size and step count). The submitting thread
+ * may call this while pictures of the handle are still to be collected; these are lost. Any other thread may call it
+ * only after all pictures were collected. *prepared becomes NULL. Does nothing if *prepared is NULL or was already
  * released. */
 void engine_release(struct engine *engine, struct prepared **prepared);
 /* Fills *info with facts about a handle (prepared engine). Any thread may call this while the handle exists. */
 void prepared_get_info(const struct prepared *prepared, struct prepared_info *info);
 
-/* Moves the engine, with its prompts, to the CPU after its GPU has failed for the reason in err (most often too little
- * memory). No handle (prepared size and step count) may exist. Returns 0 once the engine is on the CPU. Returns -1 with
- * err unchanged if err's status is not STATUS_DEVICE, if the user has named the device instead of leaving the choice to
- * "auto", if the device could not be opened or cannot be replaced, or if adapters or engine_update have changed
- * weights. Returns -1 with a new err if the CPU fails as well. */
+/* Moves the engine, with its prompts, to the CPU after its GPU has failed. err: the GPU's error, most often that it has
+ * too little memory. No handle (prepared size and step count) may exist. Returns 0 once the engine is on the CPU.
+ * Returns -1 with err unchanged if the engine cannot be moved: err's status is not STATUS_DEVICE; the user has named
+ * the device instead of "auto"; the device could not be opened or cannot be replaced; or weights were changed by
+ * adapters or engine_update. Returns -1 with a new err if the CPU fails as well. */
 int engine_fall_back(struct engine *engine, struct error *err);
 
 /* Encodes a text into a slot (a numbered place for an encoded prompt, controls.h). Frames in flight keep the old
- * prompt. Slots that were never set hold the empty prompt; for models that want it (SDXL), an empty negative prompt is
+ * prompt. Slots that were never set hold the empty prompt. For models that want it (SDXL), an empty negative prompt is
  * encoded as zeros.
  *
- * A model may come with a list of styles, words that stand for prompts (mini's styles.json). If the text names none of
- * them, the model's default style is encoded instead (see styles_prompt), and one log line says so and names the
- * styles. */
+ * A model may have a list of styles: words that stand for prompts (mini's styles.json). If the text names none of them,
+ * the model's default style is encoded instead (see styles_prompt). One log line then says so and names the styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
 /* Returns how much of the input's fine detail suits the styles of the prompts that the last submitted frame shows
  * (styles_detail): the mean by the prompts' weights. Style pictures reduce it, a picture of weight 1 to 0. Returns 0
  * for models without such styles, and before the first frame. Called on the thread that submits. */
 float engine_usual_detail(const struct engine *engine);
 
-/* About chunks: a text encoder reads a long prompt in several chunks of tokens (text/prompt.h). All prompts of a run
- * have as many chunks as the longest of them: the others are filled up with chunks of the empty prompt. A handle (one
- * size and step count) is prepared for a number of chunks. Chunks of a prompt beyond that number have no effect. If the
- * prompts have fewer chunks, and the handle's number is a multiple of theirs, their chunks are repeated, which changes
- * no picture; if it is no multiple, chunks of the empty prompt are added. */
+/* About chunks: a text encoder reads a long prompt in several chunks of tokens (text/prompt.h). In a run, all prompts
+ * get as many chunks as the longest of them; the missing ones are chunks of the empty prompt.
+ *
+ * A handle (one size and step count) is prepared for a certain number of chunks. If the prompts have more, the further
+ * chunks have no effect. If they have fewer and divide the handle's number, they are repeated, which changes no
+ * picture. If they do not divide it, chunks of the empty prompt are added. */
 
 /* Returns the number of chunks (parts of a long prompt) that this text would need in this slot (place for an encoded
  * prompt), or -1 with err set. */
 int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err);
-/* Returns the number of prompt chunks for which a handle (one size and step count) should be prepared, if the current
- * prompts need `now` chunks and other known prompts need at most `most`. The number is chosen so that, if possible,
- * changing to one of the other prompts needs no new handle. */
+/* Returns for how many prompt chunks a handle (one size and step count) should be prepared. now: number of chunks of
+ * the current prompts; most: largest number of chunks of all known prompts. The result is chosen so that, if possible,
+ * a change to another known prompt needs no new handle. */
 int engine_choose_chunks(int most, int now);
 /* Returns the number of prompt chunks for which a handle (one size and step count) should be prepared for these
  * controls. It is chosen by engine_choose_chunks: `now` is the number for the prompts that these controls use, and
@@ -373,15 +378,15 @@ void engine_limit_memory(struct engine *engine, size_t bytes);
 /* Which pixels of a mask mark the region that is repainted: the white ones, or the transparent ones. */
 enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
 
-/* Sets the region that an inpainting model repaints in frames submitted from now on; the rest of the picture stays.
- * The mask is copied. It may have any size: it is fitted to the picture as frames are, but without interpolation. With
- * NULL, and before the first call, everything is repainted; the frame then has an effect only if the strength is below
- * 1, when sampling starts from it. */
+/* Sets the region that an inpainting model repaints in frames submitted from now on; the rest of the picture stays. The
+ * mask is copied. It may have any size: it is fitted to the picture as frames are, but without interpolation. NULL:
+ * everything is repainted, as before the first call. The frame then matters only if the strength is below 1, when
+ * sampling starts from it. */
 int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
 
-/* Returns true if control `number` (from 0) would change the frame with these controls if its weight were 1. Returns
- * false for a control that acts only in a part of the denoising (control_values.start to end) that is skipped at this
- * strength. Called on the submitting thread. */
+/* Returns true if control `number` (from 0) would change the frame with these controls if its weight were 1. A control
+ * may act only in a part of the denoising (control_values.start to end); if that part is skipped at this strength, the
+ * result is false. Called on the submitting thread. */
 bool engine_control_acts(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                          int number);
 
@@ -419,11 +424,13 @@ struct engine_weight {
  * no weight has changed. */
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err);
 
-/* Adds the adapters to the weights with these factors now; without this call, the next frame's controls.adapter does
- * so. A frame shows all of a change or none of it, and the first to show it is the first whose controls ask for it.
- * Adapters cost nothing as long as all factors are 0. Once an adapter has another factor, a GPU stores each weight that
- * adapters change twice: as the checkpoint has it, and with the adapters added. While the factors change, the GPU
- * stores a third copy of each such weight; with a smooth engine it always stores the third copy. */
+/* Changes the weights of the network now: adds the adapters to them, each times its factor. Without this call, the next
+ * submission does so for its controls.adapter. A frame shows all of a change or none of it; the first frame to show it
+ * is the first whose controls ask for it.
+ *
+ * Memory: adapters take none as long as all factors are 0. Otherwise a GPU stores each changed weight twice: as the
+ * checkpoint has it, and with the adapters added. While factors change it stores a third copy; a smooth engine always
+ * stores the third copy. */
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err);
 
 /* Continues the background work of a smooth engine (engine_params.smooth), which is done in slices. Returns 1 if some
@@ -441,8 +448,8 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
  * weights twice (CUDA); on others the frame waits. */
 int engine_go_on(struct engine *engine, struct error *err);
 /* engine_is_busy returns true if background work is left. engine_is_behind returns true if the frame submitted last did
- * not show all that its controls ask for. A caller that changes texts with every frame should set a new text only when
- * both are false, so that each text is shown. */
+ * not show all that its controls ask for. If texts change with every frame, the caller should set a new text only when
+ * both return false; otherwise some texts are never shown. */
 bool engine_is_busy(const struct engine *engine);
 bool engine_is_behind(const struct engine *engine);
 
@@ -475,13 +482,14 @@ struct engine_request {
   /* true: the request has no frame; it only advances the frames of a stream batch by one step, to get their pictures */
   bool drain;
   /* True: nothing that earlier frames left on the device changes this frame's picture. False: the frame continues the
-   * last one, unless the engine sets this itself: for a handle's first run, after a run of another handle, after a
-   * request with `drain`, after engine_profile, after a pause if the engine is paced, and if this frame needs motion
-   * (moved noise, feedback) and the last run measured none. */
+   * last one, with exceptions. The engine sets the field itself for a handle's first run, after a run of another
+   * handle, after a request with `drain`, after engine_profile, and after a pause if the engine is paced. It also does
+   * so if this frame needs motion (for moved noise or feedback) and the last run measured none. */
   bool restart;
   void *opaque; /* a pointer of the caller, which engine_collect returns with the picture */
-  /* the request for another frame of the same run, up to shape.batch in all; NULL: none. It has its own frame, identity
-   * and opaque; of its controls only those that choose the noise are read: seed, seed_position, seed_to, seed_share. */
+  /* another request for the same run, up to shape.batch requests in all; NULL: none. That request has its own frame,
+   * identity and opaque. Of its controls only those that choose the noise are read: seed, seed_position, seed_to,
+   * seed_share. */
   const struct engine_request *next;
 };
 
@@ -515,21 +523,23 @@ struct engine_result {
   struct submit_times submitted; /* times that engine_submit spent on starting this run */
 };
 
-/* Returns how many frames of a handle's stream batch have no picture yet; 0 without a stream batch. In a stream batch
- * each run advances every frame by one step: the result of a submission is the picture of the frame that was submitted
- * prepared_info.frames_behind submissions earlier, or no picture yet. Each frame keeps its own strength, sampler, mix
- * and identity; prompts, guidance and seed of the newest frame act on all of them. After the last frame, the caller
- * submits as many requests with `drain` as this function returns, to get the remaining pictures. With constant
- * controls, the pictures equal those without a stream batch, except for a GPU's rounding. */
+/* Returns how many frames of a handle's stream batch have no picture yet; 0 without a stream batch.
+ *
+ * In a stream batch each run advances every frame by one step. The result of a submission is the picture of an earlier
+ * frame, submitted prepared_info.frames_behind submissions before; at first there is no picture yet. Each frame keeps
+ * its own strength, sampler, mix and identity. Prompts, guidance and seed of the newest frame act on all frames. To get
+ * the remaining pictures after the last frame, the caller submits as many requests with `drain` as this function
+ * returns. With constant controls, the pictures equal those without a stream batch, except for a GPU's rounding. */
 int engine_under_way(const struct prepared *prepared);
 
-/* Starts one run, which makes the request's picture. controls are copied. The caller may release the frames afterwards:
- * they were read, or the run holds them until it has read them. The frame shows all of its controls, and the texts and
- * the mask that were set before; frames submitted earlier show none of these, except those in a stream batch. With
- * request->next the run makes a picture of each frame, equal to those of single runs except for rounding; a run with
- * fewer frames than the handle's batch takes as long as a full one. At most two runs, of any handles, are in flight,
- * each until its last picture is collected. If callers still hold more than device_options.pictures pictures, this
- * fails with STATUS_HELD and starts nothing. */
+/* Starts one run, which makes the request's picture. The controls are copied. The caller may release its frames
+ * afterwards: the run holds those that it still has to read. The frame shows all of its controls, and the texts and the
+ * mask that were set before. Frames submitted earlier show none of these, except those in a stream batch. With
+ * request->next, the run makes a picture of each request's frame. The pictures equal those of single runs except for
+ * rounding. A run with fewer frames than the handle's batch takes as long as a full one.
+ *
+ * At most two runs, of any handles, are in flight, each until its last picture is collected. Starts nothing and fails
+ * with STATUS_HELD if callers still hold more than device_options.pictures pictures. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest run in flight and stores its next picture in *result, in the order of the requests. If the run
  * has failed, returns -1; *result then has no picture and no times but submitted_ns, and the run is no longer in
@@ -546,11 +556,11 @@ int engine_unfinished(const struct engine *engine);
  * on a canvas (an endless plane) that follows the camera, or the noise moves with the picture. For frames whose
  * pictures nobody needs, engine_follow can then be called in place of engine_submit. */
 bool engine_follows(const struct prepared *prepared);
-/* Measures the motion up to a request's frame, as engine_submit would, without making its picture: the networks do not
- * run. Frames that are submitted afterwards are the same, to the bit, as if this one had been submitted, unless they
- * depend on earlier pictures (a bank, feedback). Of the controls only `carried` is read. When the function returns, the
- * frame may be released. Returns 0, or -1 with err. Called on the submitting thread, while no run of the handle is in
- * flight; the first call prepares a small program. */
+/* Measures the motion up to a request's frame, as engine_submit would, but makes no picture: the networks do not run.
+ * Later frames are the same to the bit as if this frame had been submitted, unless they depend on earlier pictures
+ * (bank, feedback). Of the controls only `carried` is read. Afterwards the frame may be released. Returns 0, or -1 with
+ * err. Called on the submitting thread, while no run of the handle is in flight. The first call prepares a small
+ * program. */
 int engine_follow(struct engine *engine, const struct engine_request *request, struct error *err);
 
 /* Measures how long each op of a frame takes, in runs with this request. No frame may be in flight. The caller frees

@@ -117,9 +117,9 @@ static int report_unmatched(const struct opening *o, const struct unmatched *unm
   return 0;
 }
 
-/* Logs that for layers without an alpha the rank is taken as their alpha. Files of diffusers and PEFT never have an
- * alpha. The line is a warning if other layers of the file have one, or if the tensors' names are those of kohya's
- * trainer, which always writes alphas: the rank is then only a guess. */
+/* Logs that some layers have no alpha, so that their rank is taken as alpha. That is usual for files of diffusers and
+ * PEFT, which never have alphas. The rank is only a guess if other layers of the file have an alpha, or if the tensors
+ * are named by kohya's trainer, which always writes alphas; the line is then a warning. */
 static void report_scaleless(const struct opening *o) {
   int without = 0, with = 0, kohya = 0;
   for (int i = 0; i < o->recipe_count; i++) {
@@ -175,9 +175,9 @@ static int find_modules(struct opening *o, struct error *err) {
   return 0;
 }
 
-/* Leaves out tensors that change a module (layer) a second time. If a file names a module both in the layout of single
- * files and in that of diffusers, the tensors with diffusers' names are used. Two sets of tensors in one layout are an
- * error. */
+/* Leaves out tensors that change a module (layer) a second time. A file may name a module both in the layout of single
+ * files and in that of diffusers; the tensors with diffusers' names are then used. Two sets of tensors in one layout
+ * are an error. */
 static int choose_names(struct opening *o, struct error *err) {
   struct group **of_module = calloc((size_t)o->table.module_count + 1, sizeof(*of_module));
   int result = of_module ? 0 : error_set(err, STATUS_FAILED, "out of memory");

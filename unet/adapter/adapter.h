@@ -63,7 +63,7 @@ struct adapter_summary {
   int middle, magnitude; /* numbers of modules with a middle factor, and of modules with a magnitude (DoRA) */
   /* smallest and largest rank of the modules that the file changes; 0: none of them has a rank */
   int rank_min, rank_max;
-  int scaleless; /* number of modules that have factors but no alpha, so that their rank is taken as alpha */
+  int scaleless; /* number of modules with factors but without an alpha; their rank is taken as alpha */
   enum adapter_base base;
   size_t bytes;
 };

@@ -24,7 +24,7 @@ struct groups {
   struct group *list;
   int count;
   int strange; /* number of tensors whose names are not those of an adapter */
-  /* name of the first tensor whose name is not that of an adapter's tensor; NULL: there is none */
+  /* name of the first tensor whose name no kind of adapter uses; NULL: there is none */
   const char *first_strange;
   int left_out;                /* number of tensors that have no effect: alphas without factors */
   const char *first_left_out;  /* name of the first tensor that has no effect; NULL: there is none */
@@ -59,8 +59,8 @@ const char *base_name(enum adapter_base base);
 
 /* --- peft.c: scales that PEFT does not store as tensors --- */
 
-/* Scales of an adapter that PEFT saved, which are not stored as tensors but in lora_adapter_metadata of the header, or
- * in adapter_config.json in the same folder. */
+/* Scales of an adapter that PEFT saved. They are not tensors: they are in lora_adapter_metadata of the header, or in
+ * adapter_config.json in the same folder. */
 struct peft {
   struct cJSON *root; /* JSON object that contains the scales; NULL: there are none */
   bool prefixed;      /* true: the names of the fields in `root` begin with the name of a part of the model, as in

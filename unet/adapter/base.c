@@ -36,8 +36,8 @@ const char *base_name(enum adapter_base base) {
   return names[base];
 }
 
-/* A text in the names of tensors that shows for which family of models a file is: at the beginning of a module's path,
- * or anywhere in it. '#' stands for a number. */
+/* A text that shows for which family of models a file is, if it occurs in the names of its tensors: at the beginning of
+ * a module's path, or anywhere in it. '#' stands for a number. */
 static const struct sign {
   const char *text;
   bool anywhere;
@@ -152,9 +152,9 @@ static enum adapter_base base_of_width(int width) {
   return width == 768 ? BASE_SD1 : width == 1024 ? BASE_SD2 : width == 2048 ? BASE_SDXL : BASE_UNKNOWN;
 }
 
-/* Returns the family of a transformer network by the number of one of its blocks and the width of the block's layer.
- * This tells families apart whose blocks have the same names in diffusers: FLUX (19 blocks), HunyuanVideo (20), SD 3
- * (up to 38) and Qwen-Image (60), as well as LTX, Mochi and CogVideoX. */
+/* Returns the family of a transformer network whose block names occur in several families. The number of a block and
+ * the width of its layer tell them apart: FLUX (19 blocks), HunyuanVideo (20), SD 3 (up to 38) and Qwen-Image (60), as
+ * well as LTX, Mochi and CogVideoX. */
 static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   if (begins(rest, "attn1_to_") || begins(rest, "attn2_to_"))
     return width == 2048 || width == 4096 ? BASE_LTX : width == 3072 || width == 1920 ? BASE_MOCHI : BASE_UNKNOWN;
@@ -165,8 +165,8 @@ static enum adapter_base base_of_alike(const char *rest, int block, int width) {
   return block > 20 ? BASE_QWEN : block > 18 ? BASE_HUNYUAN : BASE_FLUX;
 }
 
-/* Returns true if the block's number is too high for FLUX, so that the file is for HunyuanVideo instead, which has one
- * double block and two single blocks more. FLUX.2 has still more blocks, but other widths. */
+/* Returns true if the block's number is too high for FLUX. The file is then for HunyuanVideo, which has one double
+ * block and two single blocks more. (FLUX.2 has still more blocks, but is recognised by its widths.) */
 static bool is_beyond_flux(const char *path, int width) {
   int block;
   if (width != 3072 && width != 15360)
@@ -185,8 +185,8 @@ static enum adapter_base base_of_blocks(const struct group *g, const char *path)
   return base_of_alike(path + end, block, columns(g));
 }
 
-/* Returns the family by the width of a layer: layers that compute keys and values from the text have as many inputs as
- * the text encoding has channels, and layers of a text encoder have its width. */
+/* Returns the family by the width of a layer. A layer that computes keys or values from the text has as many inputs as
+ * the text encoding has channels; a layer of a text encoder has that encoder's width. */
 static enum adapter_base base_by_width(const struct group *g, const char *path) {
   if (begins(path, "blocks_#_"))
     return BASE_UNKNOWN;
@@ -214,14 +214,14 @@ static enum adapter_base base_of_group(const struct group *g) {
   return width ? width : g->key.part == PART_TEXT_2 ? BASE_SDXL : name;
 }
 
-/* A file may show signs of two families of models. Returns true if `next`, which was found later, is to replace
- * `before`: a family without a U-Net replaces one with a U-Net; of two U-Nets the more specific family counts, and of
- * two other families the first one in the enum. */
+/* Decides between two families of models of which a file shows signs: `before`, found first, and `next`, found later.
+ * Returns true if `next` is to be used. A family without a U-Net has priority over one with a U-Net. Of two with a
+ * U-Net the more specific one is used; of two without, the first one in the enum. */
 static bool says_more(enum adapter_base next, enum adapter_base before) {
   return next < BASE_OTHER ? before < BASE_OTHER && next > before : before < BASE_OTHER || next < before;
 }
 
-/* Returns true if the names by which this family was found occur in other families as well, so that metadata may
+/* Returns true if the names by which this family was found occur in other families, too. The file's metadata may then
  * decide. */
 static bool is_open(enum adapter_base base) {
   return base == BASE_UNKNOWN || base == BASE_FLUX || base == BASE_WAN || base == BASE_LUMINA || base == BASE_MOCHI ||

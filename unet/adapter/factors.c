@@ -1,6 +1,6 @@
-/* Makes from the tensors of an adapter's file (LoRA and similar) the factors from which the changes of weights are
- * computed (unet/plan/blend.h). recipe_plan checks all shapes and decides where each factor lies in adapter->factors;
- * recipe_fill then reads, converts and stores them. In names, "take" reserves memory, "left" and "right" are the
+/* Makes the factors from which changes of weights are computed (unet/plan/blend.h), from the tensors of an adapter's
+ * file (LoRA and similar). recipe_plan checks all shapes and decides where each factor lies in adapter->factors.
+ * recipe_fill then reads, converts and stores the factors. In names, "take" reserves memory; "left" and "right" are the
  * factors of a product. */
 #include <float.h>
 #include <limits.h>
@@ -245,9 +245,8 @@ static struct product lokr_product(const struct group *g, int which) {
                : (struct product){g->piece[PIECE_W1_A], g->piece[PIECE_W1_B], NULL, false};
 }
 
-/* Computes the shapes of a LoKr's two factors: the first one from its tensors, the second one so that the shape of
- * their Kronecker product is *e. Whether the second factor's tensors have that shape is checked by the caller. Returns
- * 0, or -1 with err. */
+/* Computes the shapes of a LoKr's two factors. The first one follows from its tensors. The second one is chosen so that
+ * the Kronecker product has the shape *e; the caller checks that the tensors fit it. Returns 0, or -1 with err. */
 static int lokr_extents(const struct group *g, const struct extent *e, struct extent left_right[2], struct error *err) {
   const struct safetensor *whole = g->piece[PIECE_W1], *rows = whole ? whole : g->piece[PIECE_W1_A],
                           *channels = whole ? whole : g->piece[PIECE_W1_B];
@@ -306,9 +305,9 @@ bool group_is_scaleless(const struct group *g) {
   return g->family != FAMILY_FULL && group_rank(g) && !g->piece[PIECE_ALPHA];
 }
 
-/* Stores the number by which the factors' product is multiplied: alpha / rank, or the scale that PEFT's config gives.
- * The number is 1 if the file has neither, if alpha is 0, if no factor has a rank, or if the file stores the change of
- * the weight itself and no factors. */
+/* Stores the number by which the factors' product is multiplied: alpha / rank, or the scale in PEFT's config. The
+ * number is 1 if the file has neither, if alpha is 0, or if no factor has a rank. It is also 1 if the file has no
+ * factors but the change of the weight itself. */
 static int find_scale(const struct group *g, const struct peft *peft, float *scale, struct error *err) {
   const struct safetensor *alpha = g->piece[PIECE_ALPHA];
   int rank = group_rank(g);
@@ -343,8 +342,9 @@ static int plan_gain(const struct group *g, const struct extent *e, struct blend
   return 0;
 }
 
-/* Adds the squares of the values in some rows of the changed weight to `squares`, which has a sum for each row or, if
- * `axis` says so, for each input channel. values: `rows` rows of the weight, beginning with row `first`. */
+/* Squares the values in some rows of the changed weight, and adds the squares to `squares`. This array has one sum for
+ * each row or, if `axis` says so, for each input channel. values: the rows `first` to `first` + `rows` - 1 of the
+ * weight. */
 static void add_squares(const float *values, size_t first, size_t rows, const struct extent *e, enum blend_gain axis,
                         double *squares) {
   for (size_t r = 0; r < rows; r++)
@@ -352,8 +352,8 @@ static void add_squares(const float *values, size_t first, size_t rows, const st
       squares[axis == GAIN_ROWS ? (int64_t)(first + r) : i % e->channels] += (double)*values * (double)*values;
 }
 
-/* Computes, for each row or input channel of the weight, the sum of its values' squares after the adapter's change was
- * added with weight 1. The change is taken without DoRA's magnitudes, which are computed from these sums. */
+/* Computes, for each row or input channel of the changed weight, the sum of its squared values. The change is added
+ * with weight 1 and without DoRA's magnitudes: these are applied later, and need the sums. */
 static int sum_squares(const struct safetensor *weight, const struct blend *blend, const struct extent *e,
                        enum blend_gain axis, double *squares, struct error *err) {
   size_t columns = (size_t)(e->taps * e->channels);
@@ -394,8 +394,7 @@ static int fill_gain(const struct recipe *recipe, const struct extent *e, struct
   int result = squares ? sum_squares(place->tensor, &blend, e, place->term.axis, squares, err)
                        : error_set(err, STATUS_FAILED, "out of memory");
   result = result ? result : read_tensor(recipe->group->piece[PIECE_MAGNITUDE], gain, err);
-  /* LyCORIS adds an epsilon to the norm by which a row is divided, PEFT does not; rows whose values are all 0 stay
-   * 0 */
+  /* a row is divided by its norm. LyCORIS adds an epsilon to the norm, PEFT does not; rows of zeros stay zeros */
   double epsilon = strstr(recipe->group->piece[PIECE_MAGNITUDE]->name, ".dora_scale") ? FLT_EPSILON : 0;
   for (int64_t i = 0; !result && i < count; i++)
     gain[i] = squares[i] > 0 ? (float)((double)gain[i] / (sqrt(squares[i]) + epsilon)) : 1;

@@ -182,8 +182,8 @@ void groups_free(struct groups *groups) {
 
 /* --- summary of what an adapter's file changes --- */
 
-/* Returns the part of the model to which a module belongs. If the beginning of the name does not tell, a module of
- * "encoder_layers" is taken for the text encoder's, and any other for the U-Net's. */
+/* Returns the part of the model to which a module belongs. If the beginning of the name does not tell, "encoder_layers"
+ * means the text encoder, anything else the U-Net. */
 static enum part guess_part(const struct adapter_key *key) {
   char name[512];
   if (key->part != PART_ANY)

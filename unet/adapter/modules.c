@@ -164,8 +164,8 @@ static void name_processor(char path[PATH_MAX_LENGTH]) {
   replace_end(path, "_to_out", "_to_out_0");
 }
 
-/* Writes the path of a key's module in the form of the names in the table of modules: with underscores instead of dots,
- * and for a text encoder without the prefix "text_model_". Returns false if the path is too long. */
+/* Writes the path of a key's module as the table of modules has it: with underscores instead of dots, and for a text
+ * encoder without the prefix "text_model_". Returns false if the path is too long. */
 static bool name_module(const struct adapter_key *key, char path[PATH_MAX_LENGTH]) {
   if (key->length + 16 > PATH_MAX_LENGTH)
     return false;
@@ -204,8 +204,8 @@ static int find_in(const struct module_table *table, const char *path, enum part
   return found;
 }
 
-/* Returns the index of the module with this name in any part of the model (U-Net, text encoders) that the tensor's key
- * in the adapter's file allows; -1: there is none, -2: there are several. */
+/* Returns the index of the module with this name; -1: there is none, -2: there are several. Only those parts of the
+ * model (U-Net, text encoders) are searched that the tensor's key in the adapter's file allows. */
 static int find_anywhere(const struct module_table *table, const struct adapter_key *key, const char *path,
                          bool *original) {
   int found = -1;

@@ -37,7 +37,7 @@ void modules_free(struct module_table *table);
 /* Returns the index in table->modules of the module that the key names; -1: there is none, or there are several.
  * *original: true if the module was found by its name in the single-file layout. */
 int modules_find(const struct module_table *table, const struct adapter_key *key, bool *original);
-/* Returns true if the module exists in the original text encoder but not in this model, because no picture depends on
+/* Returns true if the original text encoder has this module, but this model leaves it out because no picture depends on
  * it: a projection that is not read, or a layer after the last one that is read. */
 bool modules_leave_out(const struct module_table *table, const struct adapter_key *key);
 

@@ -22,8 +22,8 @@ static int parse(struct peft *peft, const char *text, const char *path, struct e
   return error_set(err, STATUS_MODEL, "%s: its scales are no JSON object; the file is damaged, fetch it again", path);
 }
 
-/* Returns the path of the config that PEFT saved beside a file, if the file has the name that PEFT gives. The caller
- * frees it. NULL: there is none. */
+/* Returns the path of PEFT's config beside a file that has the name which PEFT gives to adapters. The caller frees the
+ * path. NULL: there is none. */
 static char *config_path(const char *path) {
   size_t length = strlen(path), size = strlen(folder_file);
   char *config = NULL;

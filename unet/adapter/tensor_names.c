@@ -183,8 +183,8 @@ static const struct ending *find_peft_ending(const char *name, size_t *length) {
   return NULL;
 }
 
-/* Reads the end of a tensor's name, "MODULE.lora_A.NAME.weight", which tells what part of the change of MODULE the
- * tensor is, and stores that in *key. *length becomes the length of the module's path. */
+/* Reads the end of a tensor's name, as in "MODULE.lora_A.NAME.weight". It tells which part of MODULE's change the
+ * tensor is; that is stored in *key. *length becomes the length of the module's path. */
 static bool read_piece(const char *name, size_t *length, struct adapter_key *key) {
   bool bias = cut(name, length, ".bias");
   if (!bias)

@@ -1,6 +1,6 @@
-/* The names of an adapter's tensors. A name has three parts: the part of the model, a module in it, and what the tensor
- * is to this module. kohya, LyCORIS, old and new diffusers, PEFT and ComfyUI write each of these in their own way. The
- * parts are read independently of each other, so that every combination is understood. */
+/* The names of an adapter's tensors. A name has three parts: the part of the model, a module in it, and the tensor's
+ * role in this module. kohya, LyCORIS, old and new diffusers, PEFT and ComfyUI all write these parts differently. The
+ * parts are read independently of each other, so every combination is understood. */
 #ifndef UNET_ADAPTER_TENSOR_NAMES_H
 #define UNET_ADAPTER_TENSOR_NAMES_H
 
@@ -47,7 +47,7 @@ struct adapter_key {
   bool kohya;       /* true: the name is written as kohya's scripts do, which store an alpha for each module */
   const char *path; /* the module's path, with dots or underscores; points into the name */
   size_t length;
-  /* length of the name's beginning, which is the same for all tensors of a module: all but the end that tells the
+  /* length of the part of the name that all tensors of a module have in common: all but the end, which tells the
    * role */
   size_t module;
 };
@@ -59,8 +59,8 @@ void adapter_key_flatten(const struct adapter_key *key, char *path, size_t size)
 /* Returns true if the name is that of an embedding, which a file may hold besides its adapter:
  * "bundle_emb.NAME.clip_l", "text_encoders_0", "<s0>". */
 bool adapter_key_is_embedding(const char *name);
-/* If a tensor of this name belongs to a kind of adapter that is not supported, returns words for this kind for a
- * message ("OFT", "a ControlNet-LLLite"); else returns NULL. */
+/* If this is the name of a tensor in a kind of adapter that is not supported, returns words for the kind, for a message
+ * ("OFT", "a ControlNet-LLLite"). Otherwise returns NULL. */
 const char *adapter_key_refused(const char *name);
 
 #endif

@@ -125,9 +125,9 @@ static bool is_place(const char *at, size_t length) {
   return !colon || strspn(colon + 1, digits) >= (size_t)(at + length - colon - 1);
 }
 
-/* Returns the end of a word; the search begins at `from`. If `before` is a quote character, which stands before the
- * word, the word ends at the next such quote that no letter or digit follows. Otherwise, or if there is no such quote,
- * it ends at the next blank, or before the punctuation marks that precede this blank. */
+/* Returns the end of a word; the search begins at `from`. before: the character that precedes the word. If it is a
+ * quote character, the word ends at the next such quote that no letter or digit follows. Otherwise, or if there is no
+ * such quote, the word ends at the next blank, without punctuation marks that directly precede the blank. */
 static const char *end_of_word(const char *from, char before) {
   const char *end = from + strcspn(from, blanks);
   const char *quote = before == '\'' || before == '"' ? strchr(from, before) : NULL;
@@ -184,9 +184,9 @@ static const char *last_of(const char *from, const char *end, char wanted) {
   return NULL;
 }
 
-/* Returns the '@' that ends user and password, or NULL if the address has none. place_end and path_end are the ends of
- * host and path, found as if the address were well-formed. If a password contains '/', '?' or '#', these ends lie
- * inside it; a port that is no number shows this. In doubtful cases more text counts as password. */
+/* Returns the '@' that ends user and password; NULL: the address has none. place_end and path_end are the ends of host
+ * and path, found as if the address were well-formed. They lie inside the password if it contains '/', '?' or '#'; the
+ * port is then no number, by which this case is recognised. In doubtful cases more text counts as password. */
 static const char *find_login_end(struct piece scheme, const char *from, const char *place_end, const char *path_end,
                                   const char *end) {
   const char *in_place = last_of(from, place_end, '@'), *in_path = last_of(place_end, path_end, '@');
@@ -264,8 +264,8 @@ static void put_address(struct writer *out, const struct address *address) {
 }
 
 /* Returns the end of an address in a text, at most `end`. behind: first byte after the "://" of the address. If the
- * address's path contains a second address, the first one ends where the second begins, since both are shown
- * separately. The text after '?' or '#' is not searched for a second address. */
+ * path contains a second address, the first one ends there, because each address is shown on its own. The text after
+ * '?' or '#' is not searched for a second address. */
 static const char *end_before_next(const char *behind, const char *end) {
   struct piece scheme;
   const char *ignored, *place_end = until(behind, end, "/?#"), *path_end = until(place_end, end, "?#");

@@ -1,6 +1,6 @@
 /* Functions that remove passwords and keys from addresses (URLs) before they are shown in messages, measurements and
- * reports. What is shown has scheme, host, port and path of an address, but never user and password, the text after '?'
- * or '#', or the last part of an RTMP path, which is a stream's key. */
+ * reports. The scheme, host, port and path of an address are shown. User and password, the text after '?' or '#', and
+ * the last part of an RTMP path (a stream's key) are not. */
 #ifndef UNET_BASE_ADDRESS_H
 #define UNET_BASE_ADDRESS_H
 
@@ -11,9 +11,9 @@ struct shown {
   char text[4096];
 };
 
-/* Returns the name of a source or an output without its secrets. It may be an address ("rtsp://user:password@host/x"),
- * an address after other words ("cache:https://...", "lavfi:movie=http\\://..."), several addresses ("concat:A|B"), or
- * a path, which is returned unchanged, but cut if it is too long. */
+/* Returns the name of a source or an output without its secrets. The name may be an address
+ * ("rtsp://user:password@host/x"), an address after other words ("cache:https://...", "lavfi:movie=http\\://..."),
+ * several addresses ("concat:A|B"), or a path. A path is returned unchanged, but cut if it is too long. */
 struct shown address_shown(const char *spec);
 
 /* Returns a short name of a source: the last part of a path, or an address as address_shown returns it. */

@@ -44,7 +44,8 @@ struct coding {
   double r_cr, g_cb, g_cr, b_cb;
 };
 
-/* Returns the coefficients for the frame's format, matrix and range. */
+/* Returns the coefficients that convert the codes in frames of this format, matrix and range to brightness and
+ * colour. */
 struct coding frame_coding(const struct frame *frame);
 
 #endif

@@ -35,9 +35,9 @@ double control_group_entry(const char *folder, const char *name, const char *wor
   return number;
 }
 
-/* Returns the smallest limit of a control group and its parents. In a container, the group may be mounted under another
- * path than /proc names: then its folders are missing and are skipped, and the mount point itself is the container's
- * group. */
+/* Returns the smallest limit that is set for a control group or one of its parents. In a container, /proc may name
+ * other folders than those at which the group is mounted. Folders that are missing are skipped; the mount point itself
+ * is then the container's group. */
 static double least_from(const char *root, const char *mount, const char *group, double (*limit_of)(const char *)) {
   char folder[PATH_MOST];
   int length = snprintf(folder, sizeof folder, "%s/%s%s", root, mount, group);
@@ -63,9 +63,9 @@ static bool names(const char *controllers, const char *end, const char *wanted) 
   return false;
 }
 
-/* Returns the limit of the kind `limit` (memory, for example) for the control group in one line of /proc/self/cgroup:
- * the smallest of the limits that are set for this group and for the groups that contain it. INFINITY: none is set.
- * Lines of version 2 name no controllers. */
+/* Returns the limit of the kind `limit` (memory, for example) for the control group in one line of /proc/self/cgroup.
+ * It is the smallest limit that is set for this group or a group that contains it. INFINITY: none is set. Lines of
+ * version 2 name no controllers. */
 static double least_of_line(const char *root, char *line, const struct group_limit *limit) {
   char mount[64];
   char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;

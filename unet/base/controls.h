@@ -26,8 +26,9 @@ enum { BANK_ROOM_MAX = 4 };
 /* Groups of cross-attention layers by their effect: STYLE_LOOK are those that decide colours and texture,
  * STYLE_COMPOSITION those that decide the arrangement, STYLE_OTHER the rest. */
 enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
-/* The groups of attention layers (enum style_part) in which a style picture acts: all three, STYLE_LOOK alone,
- * STYLE_COMPOSITION alone, or both of these two but not STYLE_OTHER. STYLE_LAYERS is the number of choices. */
+/* The attention layers in which a style picture acts, by their groups (enum style_part): layers of all three groups, of
+ * STYLE_LOOK alone, of STYLE_COMPOSITION alone, or of both of these but not of STYLE_OTHER. STYLE_LAYERS is the number
+ * of choices. */
 enum style_layers { STYLE_LAYERS_ALL, STYLE_LAYERS_LOOK, STYLE_LAYERS_COMPOSITION, STYLE_LAYERS_BOTH, STYLE_LAYERS };
 enum { STYLE_WEIGHT_MAX = 2 };
 
@@ -60,18 +61,18 @@ struct controls {
   /* The fields `prompt` and `blend` choose the prompts that the picture shows. */
   /* number of the slot whose encoded prompt the picture shows; ignored while `blend` has a weight above 0 */
   int prompt;
-  /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the weighted mean of these prompts replaces the
-   * prompt of slot `prompt`; the mean is taken of the cross-attention keys and values, and of the pooled text. Weights
-   * are divided by their sum, so 1 and 1 are the same as 0.5 and 0.5, and a single one selects that prompt. Weights not
-   * above 0 are ignored. */
+  /* Weights of slots SLOT_PRESET_1 and up. If one of them is above 0, the picture shows a blend of these prompts
+   * instead of the prompt of slot `prompt`. The blend is the weighted mean of the cross-attention keys and values, and
+   * of the pooled text. Weights are divided by their sum, so 1 and 1 are the same as 0.5 and 0.5. Weights not above 0
+   * are ignored. */
   float blend[SLOT_PRESETS];
 
   /* The fields from `strength` to `eta` control how the picture is denoised. */
   /* The strength: 0 returns the input and 1 starts from pure noise. In between, sampling starts from the noisy input;
    * with a model that was trained from pure noise alone, the picture is blended with the input instead. */
   float strength;
-  /* Scale of classifier-free guidance. It has an effect only if the engine was prepared for guidance, or if the model
-   * is an LCM, which gets the scale as an input. */
+  /* Scale of classifier-free guidance. It is read only if the engine was prepared for guidance, or if the model takes
+   * it as an input (LCM). */
   float guidance;
   float image_guidance; /* InstructPix2Pix: how strongly the picture follows the input picture (guidance scale) */
   /* 0 to 1: 1 scales the prediction after guidance to the standard deviation that the prediction without guidance has;
@@ -88,8 +89,8 @@ struct controls {
   int show_control; /* number, from 0, of the control whose map is shown */
   float mix;        /* what the output shows: 1: the generated picture; 0: the input picture; in between: a cross-fade
                      * of these two */
-  /* 0 to 1: how much of the input's fine detail (of a few pixels) is added to the generated picture; below 0: as much
-   * as suits the styles of the prompts (engine_usual_detail) */
+  /* 0 to 1: how much of the input's fine detail (structures of a few pixels) is added to the generated picture; below
+   * 0: the amount follows from the styles of the prompts (engine_usual_detail) */
   float detail;
 
   /* The fields `adapter`, `style` and `control` say how strongly adapters, style pictures and controls act. */
@@ -104,14 +105,13 @@ struct controls {
 
   /* The following fields choose the noise from which pictures are made. */
   uint64_t seed; /* seed of the noise; the same seed gives the same noise in every frame and on every device */
-  /* Position between seeds: at 2.25 the noise lies a quarter of the way from the noise of seed + 2 to that of seed + 3;
-   * at 2 it equals the noise of seed + 2 to the bit. In between the noise follows the arc of a circle through the
-   * noises of these two seeds, so that it stays standard normal. The position may grow and shrink without limit. */
+  /* Position between seeds, without limits. At 2 the noise equals that of seed + 2, to the bit. At 2.25 it lies a
+   * quarter of the way from the noise of seed + 2 to that of seed + 3. The way is an arc of a circle, so that the noise
+   * stays standard normal. */
   double seed_position;
-  /* Another seed whose noise is blended in. If seed_share is above 0, the fraction of seed_position is ignored, and the
-   * noise lies on the arc from the noise of seed + seed_position, rounded down, to the noise of seed_to, at the
-   * fraction seed_share of the way. With a seed_share of 1 or more it is the noise of seed_to; with 0, seed_to is
-   * ignored. */
+  /* Another seed whose noise is blended in, and its share. seed_share 0: seed_to is ignored; 1 or more: the noise is
+   * that of seed_to. In between, the noise lies on the arc from the noise of seed + floor(seed_position) to that of
+   * seed_to, at the fraction seed_share of the way; the fraction of seed_position is ignored. */
   uint64_t seed_to;
   double seed_share;
   /* `carried` and `feedback` are read only if the engine was prepared for them (engine_shape.carried,

@@ -21,9 +21,9 @@ static inline double cubic_kernel(double a, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Returns the input samples and weights for output sample i when a row of `from` samples is resized to `to` samples,
- * with cubic_kernel's parameter a = -0.75. The centre of pixel i lies at i + 0.5. Samples outside the row repeat its
- * edge. When the row gets shorter, it is not smoothed first. */
+/* Returns the input samples and weights for output sample i when a row of `from` samples is resized to `to` samples.
+ * The weights are those of cubic_kernel with a = -0.75. The centre of pixel i lies at i + 0.5. Samples outside the row
+ * repeat its edge. When the row gets shorter, it is not smoothed first. */
 static inline struct cubic cubic_of(int i, int from, int to) {
   double centre = (i + 0.5) * from / to - 0.5, base = floor(centre);
   struct cubic c;

@@ -30,11 +30,11 @@ struct device_options {
    * not counted. */
   size_t memory_limit;
   const char *cache_dir; /* folder in which the results of kernel tuning are kept; NULL: they are not kept */
-  /* The choices of kernels that another engine has made (text from engine_get_choices). A device with this text times
-   * no kernels and computes as the other engine does; a CPU also uses as many threads. The pictures of both are equal
-   * to the bit on devices of one model with the same driver and libraries. Choices that were made for another device,
-   * or with other versions, are ignored with a warning. The text is not read after the device was opened. NULL: the
-   * device chooses for itself. */
+  /* The choices of kernels that another engine has made, as text from engine_get_choices; NULL: the device chooses for
+   * itself. With this text a device times no kernels and computes as the other engine does; a CPU also uses as many
+   * threads. The pictures of both are equal to the bit on devices of one model with the same driver and libraries.
+   * Choices for another device or other versions are ignored with a warning. The text is not read after the device was
+   * opened. */
   const char *choices;
 
   /* The following fields are options for preparing and running programs (compiled lists of ops). */
@@ -50,8 +50,8 @@ struct device_options {
   /* True: no weight is read and nothing runs; only the memory that a model would take is counted (device_counters). A
    * GPU's memory is allocated while the engine is open, the CPU's is not. */
   bool sizes_only;
-  /* true: the device records when the copies and the computation begin and end, each time it runs a program
-   * (device_counters, engine_result) */
+  /* true: the device records when copies and computation begin and end in each run of a program; device_counters and
+   * engine_result return these times */
   bool stamps;
 
   /* The following fields are functions that the device calls, with their arguments. */

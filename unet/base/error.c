@@ -7,9 +7,9 @@
 #include "unet/base/address.h"
 #include "unet/base/text.h"
 
-/* Room for a formatted line before passwords are removed from its addresses. The line is cut to its final size only
- * after that: if an address were cut inside its password, the first part of the password would look like a host, and
- * would not be removed. */
+/* Room for a formatted line before passwords are removed from its addresses. Only after that is the line cut to its
+ * final size. If it were cut first, a cut inside a password would leave a beginning of the password that looks like a
+ * host and is not removed. */
 enum { LINE_MAX_BYTES = 4096 };
 
 static void keep(struct error *err, char *line, size_t size) {

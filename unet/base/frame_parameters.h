@@ -1,6 +1,6 @@
-/* The parameters that frames and their preparation need: the rows of the table of parameters that do not depend on a
- * window or a source. app/control/parameter_table.h explains rows, defines their macros, includes this file first, and
- * goes on with the program's own. The library lists these (app/library/reverie.h), so a name here stays as it is. */
+/* The parameters that frames and their preparation need: rows of the parameter table that do not depend on a window or
+ * a source. app/control/parameter_table.h explains rows, defines their macros, includes this file, and adds the
+ * program's own rows. The library gives users these names (app/library/reverie.h), so a name must not change. */
 TEXT(MODEL, "model", ENGINE, MODEL, "Model", ONE(model), .from = "mini, the built-in one",
      .help = "checkpoint: a folder in diffusers layout, one .safetensors file, or the name of one that "
              "`reverie info` lists, as ORG/NAME or NAME; live's key m steps through up to 16")

@@ -50,13 +50,13 @@ struct gpu_impl {
    * the system has no such memory left. An allocation takes milliseconds, so such memory should be kept in pools. */
   void *(*alloc_host)(const struct gpu *gpu, size_t bytes);
   void (*free_host)(const struct gpu *gpu, void *memory);
-  /* lock_host page-locks whole pages of existing memory, so that GPUs can copy from it directly, and unlock_host ends
-   * this. lock_host returns false if the pages could not be locked, which is no error. */
+  /* lock_host page-locks whole pages of existing memory, so that GPUs can copy from it directly. It returns false if
+   * the pages could not be locked, which is no error. unlock_host ends the lock. */
   bool (*lock_host)(const struct gpu *gpu, void *memory, size_t bytes);
   void (*unlock_host)(const struct gpu *gpu, void *memory);
-  /* Makes a CUDA event for struct picture (its fence), which tells when a GPU's writes to the picture are complete.
-   * Before the event is recorded it counts as reached; after that it is reached once all work is done that any library
-   * had started on CUDA's default stream. Returns NULL with err set on failure. */
+  /* Makes a fence for struct picture: a CUDA event that tells when a GPU's writes to the picture are complete. Before
+   * the event is recorded it counts as reached. Afterwards it is reached when all work is done that was started earlier
+   * on CUDA's default stream, by any library. Returns NULL with err set on failure. */
   void *(*make_fence)(const struct gpu *gpu, struct error *err);
   int (*record_fence)(const struct gpu *gpu, void *fence, struct error *err);
   void (*free_fence)(const struct gpu *gpu, void *fence);
@@ -94,8 +94,8 @@ struct gpu {
   struct gpu_id id;
 };
 
-/* Finds the GPU on which a device of this name (device_options.name) computes; for "auto", the GPU that would be
- * chosen, if it has enough memory. Opens no engine. Returns false with *gpu zeroed if there is none. */
+/* Finds the GPU on which a device of this name (device_options.name) computes. For "auto" this is the GPU that would be
+ * chosen if it has enough memory. Opens no engine. Returns false with *gpu zeroed if there is none. */
 bool devices_find_gpu(const char *device_name, struct gpu *gpu);
 
 #endif

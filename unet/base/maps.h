@@ -25,8 +25,8 @@ enum map_kind { MAP_TABLE(MAP_ID) MAP_KINDS };
 #define MAP_WORD(ID, word, ...) "|" word
 #define MAP_WORDS "none" MAP_TABLE(MAP_WORD)
 
-/* The parameters of maps (such as thresholds of an edge detector), which may change from frame to frame; each map has
- * some of them. The name is the last part of an option's name ("control1.low"). */
+/* The parameters of maps (such as thresholds of an edge detector), which may change from frame to frame. Each kind of
+ * map has some of them. An option for a parameter ends with its name here, as in "control1.low". */
 #define MAP_VALUE_TABLE(S)                                                                                             \
   S(LOW, "low")                                                                                                        \
   S(HIGH, "high")                                                                                                      \

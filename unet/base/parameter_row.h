@@ -43,9 +43,9 @@ enum parameter_need {
   NEED_PREPARATION, /* the engine prepares a new handle (buffers and graphs for the new values) in the background */
   NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
   NEED_READING,     /* a file is read in the background, and the first frame after that uses its contents */
-  NEED_FRAME,       /* the next frame uses the value */
-  /* The next frame uses the value. But if guidance changes to 1 or from 1, the network has to compute another number of
-   * guidance rows per latent (classifier-free guidance needs a second one); then the engine prepares a new handle,
+  NEED_FRAME,       /* a change has an effect from the next frame on */
+  /* As NEED_FRAME, with one exception: if guidance changes to 1 or from 1, the network computes another number of
+   * guidance rows (predictions for each latent: 1 without guidance, else 2). The engine then prepares a new handle,
    * unless the model takes the guidance scale as an input. */
   NEED_ROWS,
   NEED_NOTHING, /* the engine does not read the value, though it may change other parameters that the engine reads */

@@ -22,10 +22,11 @@
 #include "unet/base/frame.h"
 #include "unet/base/gpu.h"
 
-/* The kinds of memory in which a picture's pixels can be, as bits; a picture may have several. If a picture has device
- * memory and host memory, the host memory is allocated from the start, and the owner's function `wait` fills it when it
- * is first called with MEMORY_HOST, on the calling thread. Shared memory may be device_plane itself; if it is not,
- * wait(MEMORY_SHARED) fills the shared memory in the same way, unless the owner has filled it before that call. */
+/* The kinds of memory in which a picture's pixels can be, as bits; a picture may have several.
+ *
+ * Host memory of a picture in device memory is allocated from the start. The owner's function `wait` fills it when it
+ * is first called with MEMORY_HOST, on the calling thread. Shared memory may be the memory of device_plane itself. If
+ * not, wait(MEMORY_SHARED) fills it in the same way, unless the owner has filled it before. */
 enum memory {
   MEMORY_HOST = 1,   /* ordinary host memory: the planes are at frame.plane */
   MEMORY_DEVICE = 2, /* device memory: the planes are at device_plane */
@@ -87,7 +88,7 @@ struct frame frame_hold(const struct frame *frame);
  * have no picture. */
 void frame_release(struct frame *frame);
 /* Waits until the frame's pixels are in this kind of memory; must be called before they are read. Returns 0, or -1 with
- * err if the pixels cannot be made, or if the picture has no memory of this kind. */
+ * err: the pixels cannot be made, or the picture has no memory of this kind. */
 int frame_wait(const struct frame *frame, enum memory kind, struct error *err);
 /* frame_wait_on makes a CUDA stream wait until the frame's pixels are in device memory, and does not wait itself.
  * frame_read_on is called after the stream was given work that reads them there, and before the frame is released:

@@ -1,6 +1,6 @@
 /* Functions that depend on the operating system: files, memory, the clock, the machine. Each system has its own files:
- * platform_posix.c and platform_windows.c, and platform_code_... for code that is opened at run time. Functions that
- * only the program needs are in app/platform. Threads are pthreads on every system.
+ * platform_posix.c or platform_windows.c, and a platform_code_... file that opens shared libraries. Functions that only
+ * the program needs are in app/platform. Threads are pthreads on every system.
  *
  * File names are UTF-8, with '/' between their parts. Functions that fail set errno. */
 #ifndef UNET_BASE_PLATFORM_H
@@ -53,9 +53,9 @@ int platform_remove(const char *path);
  * memory. */
 char *platform_temporary_name(const char *path);
 
-/* Locks the folder against other processes until platform_unlock. Waits at most a second for a process that holds the
- * lock; after that, and on systems that cannot lock folders, the caller continues without the lock. Every result may be
- * passed to platform_unlock. */
+/* Locks the folder against other processes until platform_unlock. If another process holds the lock for more than a
+ * second, or if the system cannot lock folders, the caller continues without the lock. Every result may be passed to
+ * platform_unlock. */
 intptr_t platform_lock(const char *folder);
 void platform_unlock(intptr_t lock);
 
@@ -85,8 +85,8 @@ void platform_close_descriptor(int descriptor);
 
 /* --- code that is opened at run time: shared libraries --- */
 
-/* Stores the absolute path, without links, of the folder with the file that this function's code is in: the program's
- * file, or that of a shared library which this function is part of. Returns false if it is unknown or does not fit. */
+/* Stores the absolute path, without links, of a folder: the one with the file that contains this function's code. That
+ * is the program's file, or a shared library. Returns false if the path is unknown or does not fit. */
 bool platform_own_folder(char *path, size_t size);
 /* Opens the shared library with this absolute path, with all libraries that it needs. Its symbols serve no other
  * library. Returns NULL on failure, with the system's reason in `why`. platform_close_code closes it. */
@@ -97,8 +97,8 @@ void platform_close_code(void *code);
 
 /* --- locks between threads --- */
 
-/* Initialises a lock that the thread which makes frames shares with other threads. A thread that holds the lock
- * inherits the priority of a thread that waits for it, so that threads of other programs do not delay both.
+/* Initialises a lock that the thread which makes frames shares with other threads. The lock has priority inheritance: a
+ * thread that holds it gets the priority of a thread that waits for it, so that other programs do not delay both.
  * pthread_mutex_destroy destroys it. */
 void platform_lock_init(pthread_mutex_t *lock);
 

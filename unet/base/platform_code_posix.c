@@ -7,9 +7,9 @@
 
 #include "unet/base/platform.h"
 
-/* Returns the path of the file that this function is in, or NULL. The system knows a library's path by the name with
- * which the library was opened. It knows the program's path by the name with which the program was called, which any
- * caller may choose. So the program's file is found through /proc. */
+/* Returns the path of the file that contains this function, or NULL. For a shared library, the system knows the path.
+ * For a program, it only knows the name with which the program was called, and any caller may choose that name. So the
+ * program's file is found through /proc. */
 static const char *own_file(Dl_info *own) {
   if (!dladdr((void *)(uintptr_t)platform_own_folder, own) || !own->dli_fname)
     return NULL;

@@ -150,8 +150,8 @@ char *platform_real_path(const char *path) {
   return result;
 }
 
-/* No access rights need to be set: a folder within a user's profile inherits the access rights of the profile, which
- * let only that user read it. */
+/* No access rights need to be set: a folder within a user's profile inherits them from the profile, so that only that
+ * user can read it. */
 int platform_make_folder(const char *path) {
   wchar_t *wide = wide_name(path);
   bool there = wide && (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);

@@ -7,8 +7,8 @@
 
 #include <utf8proc.h>
 
-/* False for three kinds of characters: those that a terminal interprets instead of showing them (C0, DEL, C1), those
- * that end a line, and those that change the direction of the text after them, by which one name can look like
+/* Returns false for three kinds of characters: control characters, which a terminal interprets (C0, DEL, C1);
+ * characters that end a line; and characters that change the direction of text, by which one name can look like
  * another. */
 static bool is_shown(utf8proc_int32_t character) {
   const utf8proc_property_t *property = utf8proc_get_property(character);

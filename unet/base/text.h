@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Makes the string `text`, which came from outside, safe to show, in place: control characters (C0 and C1), line ends,
- * characters that change the direction of writing, and bytes that are no UTF-8 become '?'. Returns `text`. Errors and
- * log lines are cleaned when they are made (error_set, log_line); other text must be cleaned by this function. */
+/* Makes the string `text`, which came from outside, safe to show. These become '?': control characters (C0 and C1),
+ * line ends, characters that change the direction of writing, and bytes that are no UTF-8. Changes `text` in place and
+ * returns it. Errors and log lines are cleaned when they are made (error_set, log_line); other text must be cleaned by
+ * this function. */
 char *text_clean(char *text);
 
 /* Prints text after it was cleaned by text_clean. */

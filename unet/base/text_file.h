@@ -14,8 +14,8 @@ int text_read(const char *path, size_t limit, char **text, size_t *length, struc
 /* The end of a message about a line of a file: says that the line has a zero byte, and what to do. */
 #define TEXT_ZERO_BYTE "has a zero byte, and neither it nor what follows counts; save the file as plain text (UTF-8)"
 
-/* Makes the text of a file, as text_read returned it, fit for a reader of lines: removes the byte order mark of UTF-8
- * at its beginning and, if there is a zero byte, which would end the text, the line with that byte and all after it.
+/* Makes the text of a file, as text_read returned it, fit for a reader of lines. Removes the byte order mark of UTF-8
+ * at its beginning. A zero byte would end the text early: if there is one, its line and all after it are removed.
  * Returns this line's number, from 1, which the caller tells the user with TEXT_ZERO_BYTE; 0: there is no zero byte. */
 int text_make_lines(char *text, size_t length);
 

@@ -21,9 +21,9 @@ struct config_file {
   bool own;
 };
 
-/* Reads the config file `name` of the folder. If the model is one file and --config gives no folder, the text is the
- * config with which the model's family (such as SD 1) was published. close_config must be called afterwards, even after
- * a failure. */
+/* Reads the config file `name` of the folder. For a model that is one file, and without a folder from --config, there
+ * is no such file: the text is then the config with which the model's family (such as SD 1) was published. close_config
+ * must be called afterwards, even after a failure. */
 static int read_config(const struct checkpoint *c, struct config_file *file, const char *folder, const char *name,
                        struct error *err) {
   *file = (struct config_file){.path = text_path(folder, name)};
@@ -99,8 +99,7 @@ static bool has_file(const char *folder, const char *name) {
   return there;
 }
 
-/* Fails with a message that says why the folder is no model, if it is something that users often give instead of
- * one. */
+/* Fails if the folder is no model but something that users often give instead of one; the message says what it is. */
 static int refuse_folder(const char *folder, struct error *err) {
   if (has_file(folder, "adapter_config.json"))
     return error_set(err, STATUS_MODEL, "%s: is a LoRA's folder, not a model's; give it with --lora beside the --model",
@@ -192,9 +191,9 @@ static int load_text_encoders(struct checkpoint *c, const char *folder, const st
   return 0;
 }
 
-/* Returns the autoencoder's folder. vae: the folder that --vae gives, which is an autoencoder's or a whole model's; in
- * a whole model the autoencoder is in the folder "vae". NULL: there is no --vae, and the folder "vae" of the model in
- * `folder` is used. The caller frees the path. Returns NULL if memory is short. */
+/* Returns the autoencoder's folder. vae: the folder from --vae, which is an autoencoder's own folder, or a whole
+ * model's folder with the autoencoder in its folder "vae". NULL: there is no --vae, so the result is the folder "vae"
+ * of the model in `folder`. The caller frees the path. Returns NULL if memory is short. */
 static char *vae_folder(const char *folder, const char *vae) {
   if (!vae)
     return text_path(folder, "vae");
@@ -274,7 +273,7 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
                    component_origin(&predictor->weights), predictor->config.cross_attention_dim, width);
 }
 
-/* Checks that the pooled text, which is added to the time embedding, has the width that the U-Net reads. */
+/* Checks that the pooled text has the width that the U-Net reads. The U-Net adds it to the time embedding. */
 static int check_pooled(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
   const struct text_encoder *last = &c->text_encoders[c->text_encoder_count - 1];
   int wanted = predictor->config.added_text_dim, given = last->pooled ? last->config.projection_dim : 0;
@@ -359,10 +358,10 @@ static float image_scale(const struct checkpoint *c) {
   return autoencoder->type == AUTOENCODER_TAE ? autoencoder->scaling_factor / usual : 1;
 }
 
-/* Corrects the scheduler's config as diffusers' pipelines do. The pipelines for Stable Diffusion correct fields that
- * old files lack or have wrong. The pipeline for inpainting corrects only some of these fields, and those for
- * InstructPix2Pix, full LCM and SDXL correct none. If clip_sample is then still true, records that no sampler here
- * supports the scheduler. */
+/* Corrects the scheduler's config as diffusers' pipelines do: fields that old files lack or have wrong. The pipelines
+ * for Stable Diffusion correct all of these fields, the pipeline for inpainting only some, and those for
+ * InstructPix2Pix, full LCM and SDXL none. No sampler here supports clip_sample; if it is still true, this is recorded
+ * in scheduler.lacks. */
 static void settle_scheduler(struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   bool settles = !c->image_condition && !unet->time_cond_proj_dim && !unet->added_size_dim;

@@ -1,6 +1,6 @@
 /* A model: its config files as typed structs, its open weight files, and its tokenizers. It comes from a diffusers
- * folder or from a single file. A config field that this program does not support is refused with its name and value,
- * never ignored.
+ * folder or from a single file. Config fields that this program does not support are never ignored: they are refused,
+ * with name and value.
  *
  * Ownership: struct checkpoint owns everything it points to. Resources made from it (checkpoint_matrix and others)
  * refer to its files, so it must stay open until the device has loaded them. Threads: an open checkpoint is never
@@ -74,10 +74,10 @@ void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *o
 /* Prints a description of a file of weights that is not a model. tensors: prints each tensor as well. */
 void weights_print(const struct safetensors *files, bool tensors, FILE *out);
 
-/* The following functions make resources (constant tensors that the ops of a network read, unet/plan/resources.h) from
- * the weights of a part. `name` is the key without the part's prefix ("conv_in.weight"); the resource is called
- * "unet/conv_in.weight". If the tensor is missing or has another shape, they fail with a message that names file, key
- * and both shapes, and return a tensor whose space is TENSOR_NONE. */
+/* The following functions make resources (constant tensors of a network, unet/plan/resources.h) from the weights of a
+ * part. `name` is the key without the part's prefix ("conv_in.weight"); the resource is called "unet/conv_in.weight".
+ * They fail if the tensor is missing or has another shape: the message names file, key and both shapes, and the space
+ * of the returned tensor is TENSOR_NONE. */
 /* Returns true if the component has a tensor of this name. */
 bool checkpoint_has(const struct component *from, const char *name);
 /* The first `rows` rows of the tensor `name` of the file. One or several such parts, stacked, make up a resource (a
@@ -103,8 +103,8 @@ int checkpoint_values(const struct component *from, const char *name, int rank, 
                       struct error *err);
 /* Fails unless the component has a tensor of this name and shape. */
 int checkpoint_check(const struct component *from, const char *name, int rank, const int64_t *shape, struct error *err);
-/* Makes one tensor from several matrices, stacked by rows; columns 0: from several vectors. It is used for fused
- * projections, and for all time projections of a U-Net. */
+/* Makes one tensor from several matrices of `columns` columns, stacked by rows; columns 0: from several vectors. Used
+ * to join the weights of layers that read the same input, and those of all time projections of a U-Net. */
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,
                                const struct stack_part *parts, int part_count, int columns, struct error *err);
 

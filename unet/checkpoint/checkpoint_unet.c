@@ -77,9 +77,9 @@ int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct p
 
 /* --- finding what the network predicts: noise, v or the clean latent --- */
 
-/* Logs that neither the weights nor a scheduler's file says what the U-Net predicts, so that epsilon is assumed. If the
- * scheduler's file is in the weights' own folder, a missing field means epsilon, which is the default of the
- * scheduler's class in diffusers. For weights from elsewhere epsilon is a guess, and the line is a warning. */
+/* Logs that epsilon is assumed, because neither the weights nor a scheduler's file says what the U-Net predicts. If the
+ * scheduler's file lies in the model's own folder, a missing field means epsilon, the default of diffusers' scheduler
+ * classes. For weights from elsewhere epsilon is a guess, and the line is a warning. */
 static void tell_guess(const struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log) {
   bool own = !c->single && !sources->unet;
   if (c->scheduler.says_prediction)
@@ -89,10 +89,10 @@ static void tell_guess(const struct checkpoint *c, const struct checkpoint_sourc
            own ? "" : ", so it is a guess: --prediction says otherwise where that is wrong");
 }
 
-/* Decides what the network predicts if the scheduler's file does not tell it or does not belong to the weights (it is
- * that of --config, or of the model whose U-Net --unet replaces). Signs that were found in the weights overrule the
- * file. There is one exception: metadata does not overrule a file of --config that names a prediction, because metadata
- * may be older. If signs overrule a file that says otherwise, the file's zero_snr is ignored, too. */
+/* Decides by signs in the weights what the network predicts. Called if the scheduler's file does not tell it, or
+ * belongs to other weights: it is that of --config, or of the model whose U-Net --unet replaces. The signs overrule the
+ * file, with one exception: metadata may be outdated, so it does not overrule a file of --config that names a
+ * prediction. If signs contradict the file, the file's zero_snr is ignored, too. */
 static void follow_signs(struct checkpoint *c, const struct checkpoint_sources *sources,
                          const struct prediction_signs *signs, const struct log *log) {
   const char *path = sources->unet ? sources->unet : sources->model;

@@ -11,14 +11,14 @@
 int checkpoint_open_unet(struct predictor *predictor, const char *unet, struct prediction_signs *signs,
                          struct error *err);
 /* Sets the scheduler's prediction (epsilon, v or the picture) and zero_snr: to what the user asked for, else to what
- * the files say. folder: folder with the model's configs. signs: what the files of sources->unet (a U-Net that the user
- * has named) say about the prediction. If the user has named no U-Net, and the scheduler's file of the model does not
- * decide, the signs are read here from the model's weights. Returns 0, or -1 with err: the weights cannot be read, or
- * the user asked for epsilon with a zero terminal SNR. */
+ * the files say. folder: folder with the model's configs. signs: for a U-Net that the user has named (sources->unet),
+ * what its files say about the prediction. Otherwise the signs are read here from the model's weights, if the
+ * scheduler's file does not decide. Returns 0, or -1 with err: the weights cannot be read, or the prediction is epsilon
+ * although the schedule ends at pure noise (zero terminal SNR). */
 int checkpoint_settle_prediction(struct checkpoint *c, const struct checkpoint_sources *sources, const char *folder,
                                  struct prediction_signs *signs, const struct log *log, struct error *err);
-/* Returns the timestep from which sampling starts at strength 1, if the name of the U-Net's file tells that, and logs
- * it. Returns 0 if the name does not tell; sampling then starts from the last timestep. */
+/* The name of a U-Net's file may tell at which timestep sampling starts at strength 1. Returns that timestep, and logs
+ * it; returns 0 if the name does not tell, so that sampling starts from the last timestep. */
 int checkpoint_named_timestep(const struct checkpoint_sources *sources, const struct log *log);
 
 #endif

@@ -23,9 +23,9 @@ static bool has_shape(const struct safetensor *t, int rank, const int64_t *shape
   return true;
 }
 
-/* Finds a tensor in the file and checks its shape. Its first dimension must be wanted->of or, if that is 0,
- * wanted->rows; this number is also stored in shape[0]. The next dimensions, up to `rank`, must be those of `shape`.
- * Dimensions beyond `rank` must be 1, as in a 1x1 convolution that is used as a matrix. */
+/* Finds a tensor in the file and checks its shape. The first dimension must be wanted->of or, if that is 0,
+ * wanted->rows; it is also stored in shape[0]. Further dimensions below number `rank` must equal those in `shape`. All
+ * others must be 1, as in a 1x1 convolution that is used as a matrix. */
 static int find_part(const struct component *from, const struct stack_part *wanted, int rank, int64_t *shape,
                      struct weight_part *part, struct error *err) {
   char key[NAME_MAX_LENGTH];

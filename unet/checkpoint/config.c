@@ -54,7 +54,7 @@ void config_start(struct config *config, const char *text, const char *path) {
   if (!config->failed && (!cJSON_IsObject(config->root) || *end)) {
     config->failed = true;
     error_set(&config->error, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", path);
-    /* if the file's outermost value is no object, the parsed value is dropped, so that the functions below find no
+    /* if the file's outermost value is no object, the parsed value is dropped; the functions below then find no
      * fields */
     cJSON_Delete(config->root);
     config->root = NULL;

@@ -1,5 +1,5 @@
-/* Reads a config.json field by field, and refuses a file with fields that no code has read: each field that is read is
- * removed from the parsed object, so a field that is left at the end is unknown.
+/* Reads a config.json field by field, and refuses a file with unknown fields. Each field that is read is removed from
+ * the parsed object; a field that is left at the end is unknown.
  *
  * The first error is kept until config_finish reports it; later errors are ignored. A missing field gets the value that
  * the caller passes as `absent`. */
@@ -26,8 +26,8 @@ struct config {
 /* Parses the text, which must be one JSON object. config_finish must be called when reading is done, even after a
  * failure. */
 void config_start(struct config *config, const char *text, const char *path);
-/* Reports the first error, or else the first field that no code has read, unless that is null or false or its name
- * begins with "_". Frees everything. Returns 0, or -1 with err, which may be NULL. */
+/* Reports the first error. If there is none, reports the first field that no code has read, except fields that are null
+ * or false and fields whose names begin with "_". Frees everything. Returns 0, or -1 with err, which may be NULL. */
 int config_finish(struct config *config, struct error *err);
 /* Reports the first error, and frees everything. Unlike config_finish it accepts fields that no code has read.
  * Returns 0, or -1 with err, which may be NULL. */
@@ -36,8 +36,8 @@ int config_finish_open(struct config *config, struct error *err);
 /* Copies the string field `key` of folder/config.json to `value`; "" if there is no such field or no such file. */
 void config_peek(const char *folder, const char *key, char *value, int size);
 
-/* Refuses a pipeline's config if a field names a part, as [library, class], that is not in the list `known`, which ends
- * with NULL. */
+/* Refuses a pipeline's config if a field names a part, as [library, class], that the list `known` does not have. The
+ * list ends with NULL. */
 void config_only_parts(struct config *config, const char *const *known, const char *hint);
 
 /* Records the error "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
@@ -58,9 +58,9 @@ void config_string(struct config *config, const char *key, const char *absent, c
 /* Reads a list of exactly `count` whole numbers, or one number that is used for all. If the field is missing, all
  * numbers get the value `absent`. */
 void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count);
-/* Reads the numbers of item number `index` of a field that is a list of `items` items. Each item is one number or a
- * list of at least `count` numbers; a field that is a single number counts for every item. The field is not removed
- * from the object, so that the other items can be read. */
+/* Reads `count` numbers for item `index` of a field. The field is a list of `items` items, or one number that is used
+ * for all. An item is one number, which is repeated, or a list of at least `count` numbers. The field stays in the
+ * object, so that its other items can be read. */
 void config_item_ints(struct config *config, const char *key, int index, int items, int absent, int min, int max,
                       int *values, int count);
 /* Reads a list of exactly `count` booleans, or one boolean that is used for all. Returns true if the field was a
@@ -78,8 +78,9 @@ void config_item(const struct config *config, const char *key, int index, char *
 void config_numbers(struct config *config, const char *key, const double *absent, double min, double max,
                     double *values, int count);
 
-/* Removes a field that is an object, and starts to read the object as a config of its own, which is empty if the field
- * is missing. config_finish_inner must be called afterwards. Errors name the field before the object's own fields. */
+/* Removes a field that is an object, and starts to read it as a config of its own. If the field is missing, that config
+ * is empty. config_finish_inner must be called afterwards. Error messages put the field's name before names of the
+ * object's fields. */
 void config_inner(struct config *config, const char *key, struct config *inner);
 /* Ends reading of the inner object. Its first error, or first unknown field, becomes an error of the outer object. */
 void config_finish_inner(struct config *config, struct config *inner);

@@ -5,7 +5,7 @@
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/parts.h"
 
-/* Fields that transformers writes into every config, and fields that matter only in training. */
+/* Fields that are ignored: those that transformers writes into every config, and those that matter only in training. */
 static const char *const no_matter[] = {"architectures",
                                         "chunk_size_feed_forward",
                                         "dtype",

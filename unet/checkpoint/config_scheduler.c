@@ -1,6 +1,6 @@
-/* Reads scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. If the sampler
- * or the spacing of its steps is not supported, this is only recorded in `lacks`, because the user may choose another
- * sampler. Noise schedules that are not supported are refused. */
+/* Reads scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. Noise schedules
+ * that are not supported are refused. A sampler or a spacing that is not supported is only recorded in `lacks`, because
+ * the user may choose another one. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,8 +64,8 @@ static const int class_of[SAMPLERS] = {SAMPLER_TABLE(CLASS_OF)};
 #undef CLASS_ROW
 #undef CLASS_OF
 
-/* Fields that are ignored unless read_solver or read_variance has read them, because the file's sampler does not use
- * them: fields that files have kept from other schedulers, and fields of solvers and of thresholding. */
+/* Fields that may be left unread: they concern solvers, thresholding or other schedulers, so the file's sampler does
+ * not use them. read_solver and read_variance read some of them for the samplers that do. */
 static const char *const no_matter[] = {"skip_prk_steps",
                                         "solver_order",
                                         "solver_type",
@@ -194,8 +194,8 @@ static double read_sigma(struct config *config, const char *key) {
   return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
 }
 
-/* Reads the spacing of noise levels that the file asks for, if this program has no sampler for the scheduler class
- * that the file names. The spacing applies to the sampler that is used instead. */
+/* Reads the spacing of noise levels from a file whose scheduler class is not built in. The spacing applies to the
+ * sampler that is used instead. */
 static void read_other_sigmas(struct scheduler_config *scheduler, struct config *config) {
   bool other = scheduler->stand_in || (scheduler->lacks & LACKS_SAMPLER);
   if (other && config_bool(config, "use_karras_sigmas", false)) {
@@ -208,8 +208,8 @@ static void read_other_sigmas(struct scheduler_config *scheduler, struct config 
   config_only_string(config, "final_sigmas_type", "zero");
 }
 
-/* Reads use_karras_sigmas and similar fields, which choose a spacing of noise levels other than that of the timesteps,
- * and final_sigmas_type, the noise level at which the last step ends. */
+/* Reads final_sigmas_type, the noise level at which the last step ends, and use_karras_sigmas and similar fields, which
+ * choose a spacing of noise levels instead of one of timesteps. */
 static void read_sigmas(struct scheduler_config *scheduler, struct config *config) {
   static const char *const finals[] = {"zero", "sigma_min"};
   scheduler->sigmas = SPACING_AUTO;
@@ -251,9 +251,9 @@ static void read_unipc(struct scheduler_config *scheduler, struct config *config
   config_only_null(config, (const char *const[]){"solver_p", NULL});
 }
 
-/* Refuses a lambda_min_clipped that would leave out timesteps. diffusers leaves out the noisiest ones, for which the
- * logarithm of the root of the signal-to-noise ratio is below lambda_min_clipped; a bound below all of them changes
- * nothing. */
+/* Refuses a lambda_min_clipped that would leave out timesteps. lambda is the logarithm of the root of the
+ * signal-to-noise ratio; diffusers leaves out the noisiest timesteps, whose lambda is below this bound. A bound below
+ * all of them changes nothing. */
 static void read_clipped_lambda(const struct scheduler_config *scheduler, struct config *config) {
   double abar[TIMESTEPS];
   if (!config_has(config, "lambda_min_clipped"))
@@ -289,8 +289,8 @@ static void read_deis(struct config *config) {
   read_choice(config, "solver_type", CHOICES(types, "logrho is"), 0);
 }
 
-/* Reads the solver's fields, if the file's class is that of a multistep solver (DPM-Solver++, UniPC, DEIS). With the
- * files of other classes, these samplers run with their defaults. */
+/* Reads the solver's fields if the file names a multistep solver (DPM-Solver++, UniPC, DEIS). If the file names another
+ * sampler, these fields get their defaults, in case the user chooses such a solver. */
 static void read_solver(struct scheduler_config *scheduler, struct config *config) {
   static const char *const types[] = {
       [SOLVER_MIDPOINT] = "midpoint", [SOLVER_HEUN] = "heun", [SOLVER_BH1] = "bh1", [SOLVER_BH2] = "bh2"};

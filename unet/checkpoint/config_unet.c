@@ -9,8 +9,7 @@
 
 enum { CHANNELS_MAX = 1 << 14, SAMPLES_MAX = 1 << 12, DEPTH_MAX = 64 };
 
-/* Fields of UNet2DConditionModel that have a value only in networks that are not supported; a file that sets one is
- * refused. */
+/* Fields of UNet2DConditionModel that only networks of unsupported kinds set. A file that sets one is refused. */
 static const char *const other_networks[] = {"class_embed_type",
                                              "class_embeddings_concat",
                                              "cross_attention_norm",
@@ -27,8 +26,8 @@ static const char *const other_networks[] = {"class_embed_type",
 
 static const char *const no_matter[] = {"dropout", "addition_embed_type_num_heads", NULL};
 
-/* Returns true for files that were written before diffusers 0.9. If such a file has a single sample size, and it is
- * below 64, the size is wrong; diffusers' pipelines replace it by 64, as this program does. */
+/* Returns true for files that were written before diffusers 0.9. In such a file a single sample size below 64 is wrong:
+ * this program, like diffusers' pipelines, replaces it by 64. */
 static bool is_early(struct config *config) {
   char version[64];
   int major, minor;

@@ -195,9 +195,9 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
 
 /* --- deciding whether a network's outputs are pooled (averaged over the picture), which its tensors do not show --- */
 
-/* Reads whether a file's network is pooled (global_average_pooling: each of its outputs is averaged over the picture)
- * from the config that web UIs write next to the file, such as "control_v11e_sd15_shuffle.yaml". *says becomes false if
- * there is no config, or if the config does not have the field. */
+/* Reads whether a file's network is pooled, that is, whether each of its outputs is averaged over the picture. The
+ * field global_average_pooling of the config tells this; web UIs write that config next to the file, such as
+ * "control_v11e_sd15_shuffle.yaml". *says: true if there is a config with this field. */
 static int read_yaml(const struct control_network *network, bool *says, bool *pooled, struct error *err) {
   char *path = yaml_beside(network->path), *text = NULL;
   *says = false;
@@ -229,8 +229,8 @@ static bool is_named_shuffle(const char *path) {
   return named;
 }
 
-/* If a network's config does not have the field for pooling (global_pool_conditions), decides by the network's name
- * whether its outputs are pooled, that is, replaced by their mean over the picture. Logs if pooling is assumed. */
+/* Decides whether a network is pooled (its outputs are replaced by their mean over the picture) if its config does not
+ * have the field global_pool_conditions. The network's name decides. Logs if pooling is assumed. */
 static void settle_pooling(struct control_network *network, const struct log *log) {
   struct controlnet_config *net = &network->controlnet;
   if (network->type != CONTROL_CONTROLNET || net->says_pooled || !is_named_shuffle(network->path))
@@ -242,8 +242,8 @@ static void settle_pooling(struct control_network *network, const struct log *lo
            network->path);
 }
 
-/* Decides whether a network without a config is pooled, that is, whether it adds the mean of its output over the
- * picture. No tensor shows it. Of the published networks only "shuffle" is pooled. */
+/* Decides by its name whether a network without a config is pooled, that is, adds the mean of its output over the
+ * picture. Its tensors do not show that. Of the published networks only "shuffle" is pooled. */
 static int find_pooling(struct control_network *network, const struct log *log, struct error *err) {
   bool says, pooled = false;
   if (network->type != CONTROL_CONTROLNET)
@@ -278,8 +278,8 @@ static int view_original(struct control_network *network, add_part *add, const c
   return result;
 }
 
-/* Finds a tensor named `mark`, or whose name ends with a dot and `mark`, and stores what comes before `mark` in the
- * name: the text that some programs put before all names of a network, such as "control_model." or "module.". */
+/* Some programs put a text before all names of a network, such as "control_model." or "module.". Finds a tensor named
+ * `mark`, or whose name ends with a dot and `mark`, and stores what precedes `mark` in its name: that text. */
 static bool find_wrapper(const struct safetensors *files, const char *mark, char *wrapper, size_t size) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const char *name = safetensors_at(files, i)->name;
@@ -308,9 +308,8 @@ static int add_unwrapped(struct safetensors *view, const struct safetensors *fil
   return 0;
 }
 
-/* Gives the file's tensors the names that they have in a diffusers folder, by a view of the file; removes a text
- * that stands before all names. Returns 0; 1 if the names (without that text) were those of diffusers already; or -1
- * with err. */
+/* Makes a view of the file in which tensors have the names of a diffusers folder; a text that stands before all names
+ * is removed. Returns 0; 1 if the names, without that text, are those of diffusers already; or -1 with err. */
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
   bool t2i = network->type == CONTROL_T2I;
@@ -439,8 +438,8 @@ static bool fits_controlnet(const struct controlnet_config *net, const struct ch
   return same;
 }
 
-/* Returns true if the adapter has one output for each level of the U-Net, with that level's size. For SDXL it needs one
- * output more, for the middle block. */
+/* Returns true if the adapter has an output for each level of the U-Net, of that level's size. For SDXL there must be
+ * one more, for the middle block. */
 static bool fits_t2i(const struct t2i_config *t2i, const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   int more = t2i->xl ? 1 : 0;

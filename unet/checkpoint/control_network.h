@@ -1,7 +1,7 @@
 /* Control networks: ControlNets and T2I-Adapters. They read a map of the picture, such as its edges or its depth, and
- * add their outputs to those of blocks of the model's U-Net. They come from a diffusers folder or one .safetensors
- * file. The file may have diffusers' key layout, with a config.json in the same folder, or the original layout, in
- * which the config is derived from the tensors.
+ * add their outputs to those of the U-Net's blocks. A network comes from a diffusers folder or one .safetensors file. A
+ * file may have diffusers' key layout, with a config.json in the same folder, or the original layout, without a config;
+ * the config is then derived from the tensors.
  *
  * Ownership: struct control_network owns everything except `name`.
  *
@@ -25,9 +25,9 @@ struct control_network {
   };
 };
 
-/* Opens a network. `name` is borrowed; the names of the network's weights in plans begin with it, so two networks of a
- * model must have different names. If the network has no config, a log line says which properties are assumed. The
- * caller closes *network. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is short. */
+/* Opens a network. `name` is borrowed; in plans the names of the network's weights begin with it, so each network of a
+ * model needs a name of its own. If the network has no config, a log line says which properties are assumed. The caller
+ * closes *network. Returns 0, or -1 with err of STATUS_MODEL, or of STATUS_FAILED if memory is short. */
 int control_network_open(struct control_network **network, const char *path, const char *name, const struct log *log,
                          struct error *err);
 /* Closes the files. *network becomes NULL; does nothing if it is NULL. */

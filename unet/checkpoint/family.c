@@ -75,8 +75,7 @@ static char *unet_config(const struct family *family, const char *published) {
 }
 
 static char *scheduler_config(const struct family *family, const char *published) {
-  /* If the prediction is only a guess, the config gets no field for it, so that signs in other weights (--unet)
-   * decide. */
+  /* A prediction that is only a guess is left out of the config: signs in other weights (--unet) then decide. */
   bool guess = family->guessed && family->prediction == PREDICT_EPSILON;
   static const char *const predictions[] = {[PREDICT_EPSILON] = ", \"prediction_type\": \"epsilon\"",
                                             [PREDICT_V] = ", \"prediction_type\": \"v_prediction\"",
@@ -118,7 +117,7 @@ static int dimension(const struct safetensor *t, int index) {
   return t && index < t->rank && index < SAFETENSOR_RANK_MAX && t->shape[index] <= 1 << 20 ? (int)t->shape[index] : 0;
 }
 
-/* Returns the width of the text that the U-Net reads, which is that of its first cross-attention; 0: it has none. */
+/* Returns the width of the text that the U-Net reads, by its first cross-attention; 0: it has none. */
 static int find_context(const struct safetensors *files) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const struct safetensor *t = safetensors_at(files, i);
@@ -128,8 +127,8 @@ static int find_context(const struct safetensors *files) {
   return 0;
 }
 
-/* Counts the levels of the U-Net, which are one more than its downsampling blocks, and the number of res blocks at its
- * first level, that is, before the first downsampling block. */
+/* Counts the U-Net's levels (one more than its downsampling blocks), and the res blocks at its first level (those
+ * before the first downsampling block). */
 static void count_levels(struct signs *signs) {
   char name[64];
   signs->levels = 1;

@@ -1,5 +1,5 @@
-/* Families of models (such as SD 1 or SDXL): finds out from a single file's tensors to which family it belongs, and has
- * the configs with which the family was published. */
+/* Families of models, such as SD 1 or SDXL. Finds out from a single file's tensors to which family it belongs. Also has
+ * the configs with which each family was published. */
 #ifndef UNET_CHECKPOINT_FAMILY_H
 #define UNET_CHECKPOINT_FAMILY_H
 
@@ -15,8 +15,8 @@ struct family {
   enum prediction prediction;
   /* words for messages that name the sign by which the prediction (epsilon or v) was recognised: "its tensor v_pred" */
   char prediction_by[160];
-  /* true: no file tells what the network predicts; the spread of a norm's biases has decided (SD 2), or what is
-   * usual for the family is assumed */
+  /* true: no file tells what the network predicts. For SD 2 the spread of a norm's biases has decided; for other
+   * families the usual prediction is assumed */
   bool guessed;
   bool zero_snr;
   struct prediction_signs signs;
@@ -32,9 +32,9 @@ int family_recognise(struct family *family, const struct safetensors *files, str
 /* Refuses a model that was trained with the EDM formulation of diffusion. Such a model has the same tensors as SDXL. */
 int family_refuse_edm(const struct safetensors *files, struct error *err);
 const char *family_name(const struct family *family); /* Returns the family's name for people: "SD 1". */
-/* Returns the text of a file of the family's folder, such as "unet/config.json", with the fields that were found out
- * from the model's own file: in_channels, and what the network predicts. The caller frees it. NULL: there is no such
- * file, or memory is missing. */
+/* Returns the text of a config of the family, such as "unet/config.json". Fields that were found out from the model's
+ * own file are inserted: in_channels, and what the network predicts. The caller frees the text. NULL: there is no such
+ * file, or memory is short. */
 char *family_config(const struct family *family, const char *name);
 
 #endif

@@ -111,8 +111,8 @@ const char *ip_config_form(const struct ip_config *c) {
 
 /* --- opening an adapter and its image encoder --- */
 
-/* Replaces *files by a view of it in which the tensors with these names are matrices, because checkpoint_matrix reads
- * no tensors of other ranks. */
+/* Replaces *files by a view in which the tensors with these names are matrices: checkpoint_matrix reads tensors of no
+ * other rank. */
 static int flatten(struct safetensors **files, const char *const names[], int count, struct error *err) {
   struct safetensors *view = NULL;
   int result = view_open(&view, files, 1, err);
@@ -161,8 +161,8 @@ static int width_given(const struct ip_adapter *a) {
   return a->config.projection == IP_LINEAR ? a->vision.projection_dim : a->vision.hidden_size;
 }
 
-/* Returns the first folder, among those where image encoders are published, whose encoder has the width that the
- * adapter reads. If none has this width, returns the first one that exists; NULL: none exists. The caller frees the
+/* Looks for the image encoder in the folders where it is usually published. Returns the first folder whose encoder has
+ * the width that the adapter reads; if none has, the first folder that exists; NULL: none exists. The caller frees the
  * path. */
 static char *look_beside(struct ip_adapter *a, const char *path) {
   static const char *const places[] = {"image_encoder", "../image_encoder", "../models/image_encoder",

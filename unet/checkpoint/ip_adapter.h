@@ -1,7 +1,7 @@
-/* IP-Adapters. A file has additional attention layers for a U-Net, and a projection. The projection turns the output of
- * a CLIP vision network (the image encoder, a folder of its own) for a picture into tokens, to which these layers
- * attend. Files of these kinds, published by Tencent, are supported, and recognised by the names of their tensors: the
- * linear kind, "plus" (a resampler) and "full face" (an MLP).
+/* IP-Adapters. Such a file has additional attention layers for a U-Net, and a projection. A CLIP vision network (the
+ * image encoder, in a folder of its own) reads a picture; the projection turns its output into tokens, to which the
+ * layers attend. Three kinds, published by Tencent, are supported: the linear kind, "plus" (a resampler) and "full
+ * face" (an MLP). They are recognised by the names of their tensors.
  *
  * Ownership: struct ip_adapter owns everything it points to. Weights that plans use refer to its files, as those of a
  * checkpoint do. */
@@ -37,8 +37,8 @@ struct ip_config {
   enum ip_projection projection;
   int picture_width; /* number of channels that the projection reads from the image encoder's output */
   int text_width;    /* number of channels of a token, equal to that of the U-Net's text */
-  /* number of tokens that the projection makes of a picture; 0 with IP_MLP, which makes a token of each token of the
-   * image encoder */
+  /* number of tokens that the projection makes of a picture; 0 with IP_MLP, where each token of the image encoder
+   * becomes one token */
   int tokens;
   /* sizes of the resampler: channels of its tokens, channels of its attention, attention heads, layers */
   int width, inner, heads, layers;
@@ -56,7 +56,7 @@ struct ip_adapter {
 /* Reads an IP-Adapter's sizes from the shapes of its tensors, without opening an image encoder. */
 int ip_config_read(struct ip_config *config, const struct safetensors *files, struct error *err);
 /* Opens an adapter and its image encoder. encoder: folder of the image encoder; NULL: it is looked for where it is
- * published, in the folders image_encoder and models/image_encoder next to the file or one folder above, and
+ * usually published: in the folders image_encoder and models/image_encoder next to the file or one folder above, and in
  * sdxl_models/image_encoder one folder above. The caller closes *adapter. Returns 0, or -1 with err; *adapter is then
  * NULL. */
 int ip_adapter_open(struct ip_adapter **adapter, const char *path, const char *encoder, struct error *err);

@@ -17,9 +17,9 @@ static const char *skip_prefixes(const char *name) {
   return name;
 }
 
-/* Returns true if a tensor's name matches the pattern `text`. The pattern's first character tells how: '*': the name
- * contains what follows; '$': it ends with what follows; '@': what follows is a pattern for the name without a
- * transformer's prefix. Any other pattern must be the beginning of the name. */
+/* Returns true if a tensor's name matches the pattern `text`. The pattern's first character says how: '*': the name
+ * contains the rest of the pattern; '$': the name ends with the rest; '@': the name without a transformer's prefix
+ * matches the rest, which is a pattern again. Without such a character, the name must begin with the pattern. */
 static bool has_name(const char *name, const char *text) {
   if (*text == '*')
     return strstr(name, text + 1) != NULL;

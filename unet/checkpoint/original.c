@@ -31,9 +31,9 @@ struct rename {
   const char *from, *to;
 };
 
-/* Finds the first entry of the list whose text `from` is the beginning of the name. Writes the name to key, with the
- * entry's text `to` in place of this beginning. Returns false if there is no such entry. The list ends with an empty
- * entry. */
+/* Finds the first entry of the list for which the name begins with the entry's text `from`. Writes the name to key,
+ * with this beginning replaced by the entry's text `to`. Returns false if there is no such entry. An empty entry ends
+ * the list. */
 static bool rename_start(const char *name, const struct rename *list, char key[KEY_MAX]) {
   for (; list->from; list++) {
     const char *rest = after(name, list->from);
@@ -245,8 +245,8 @@ int original_t2i(struct safetensors *view, const struct safetensors *files, cons
 
 /* --- a list of the names of all modules of a U-Net --- */
 
-/* Fills *numbering, which says what each number of an input or output block in the original layout's names stands for
- * (resnet or downsampler, of which block of diffusers). levels: number of levels; layers: resnets of each level. */
+/* Fills *numbering: for each input or output block that the original layout's names number, what it is in diffusers (a
+ * resnet or a downsampler, of which block). levels: number of levels; layers: resnets of each level. */
 static void number_all(struct numbering *numbering, int levels, const int *layers) {
   int in = 1, out = 0;
   for (int block = 0; block < levels; block++) {
@@ -320,9 +320,9 @@ int original_clip(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_clip, NULL, err);
 }
 
-/* Translates the name of a tensor in layer number `layer` from OpenCLIP's layout to that of the transformers library,
- * and writes it to key. name: the part after the layer's number, such as "ln_1.weight". Returns false if no translation
- * is known. */
+/* Translates the name of a tensor in layer number `layer` of an OpenCLIP text encoder to the transformers library's
+ * name, which is written to key. name: the part after the layer's number, such as "ln_1.weight". Returns false if no
+ * translation is known. */
 static bool name_in_layer(int layer, const char *name, char *key) {
   static const struct rename parts[] = {
       {"ln_1.", "layer_norm1."}, {"ln_2.", "layer_norm2."},   {"attn.out_proj.", "self_attn.out_proj."},

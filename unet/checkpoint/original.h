@@ -1,8 +1,8 @@
 /* The original key layout: the names that tensors have in single files, as the networks' authors published them. The
  * functions add the tensors of a network to a view, under the names that they have in a diffusers folder.
  *
- * Each function adds all tensors whose names begin with prefix. A tensor whose name the network does not have keeps its
- * full name, so that it is refused later as a weight that no network reads. */
+ * Each function adds all tensors whose names begin with `prefix`. A tensor with an unknown name keeps its full name;
+ * later it is refused as a weight that no network reads. */
 #ifndef UNET_CHECKPOINT_ORIGINAL_H
 #define UNET_CHECKPOINT_ORIGINAL_H
 
@@ -25,10 +25,10 @@ int original_clip(struct safetensors *view, const struct safetensors *files, con
 int original_open_clip(struct safetensors *view, const struct safetensors *files, const char *prefix,
                        struct error *err);
 
-/* Calls `each` for every module of a U-Net, with the beginning of its tensors' names in the original layout
+/* Calls `each` for every module of a U-Net, with the beginnings of its tensors' names: in the original layout
  * ("input_blocks.1.0.in_layers.2.") and in diffusers ("down_blocks.0.resnets.0.conv1."). layers: number of res blocks
- * at each of the levels. Blocks are numbered without gaps. Stops at the first call that does not return 0, and returns
- * its result. */
+ * at each level. Blocks are numbered without gaps. Stops at the first call that does not return 0, and returns its
+ * result. */
 typedef int original_name(void *opaque, const char *original, const char *name);
 int original_unet_names(int levels, const int *layers, original_name *each, void *opaque);
 

@@ -48,13 +48,13 @@ struct unet_config {
   float freq_shift;
   int time_embed_dim;     /* width of the time embedding: 4 * channels[0], unless the file has another value */
   int time_cond_proj_dim; /* width of the guidance embedding, which full LCM models have; 0: none */
-  /* For addition_embed_type text_time: width of the pooled text, and of the sinusoid for each of SDXL's SIZES numbers
-   * (original size, crop, target size). Pooled text and sinusoids together go through add_embedding, and are added to
-   * the time embedding. 0: none */
+  /* For addition_embed_type text_time (SDXL): width of the pooled text, and width of the sinusoidal embedding of each
+   * of the SIZES numbers (original size, crop, target size). The layers add_embedding map all of these together to a
+   * vector that is added to the time embedding. 0: none */
   int added_text_dim, added_size_dim;
-  /* "_image_scaling_factor", a field that only this program knows, for networks that read the latent of the input
-   * picture: that latent, multiplied by the autoencoder's scaling factor, was divided by this number in training. 0:
-   * not given */
+  /* for networks that read the latent of the input picture: in training, this latent (after multiplication by the
+   * autoencoder's scaling factor) was divided by this number. Only this program knows the field
+   * "_image_scaling_factor". 0: not given */
   float image_scaling_factor;
 };
 
@@ -75,8 +75,8 @@ struct t2i_config {
   /* true: FullAdapterXL, in which only the third level halves the size; false: every level but the first does */
   bool xl;
   int in_channels; /* number of channels of the map: 3 or 1 */
-  /* downscale_factor in the config: side, in pixels of the map, of the square whose values become the channels of
-   * one position */
+  /* downscale_factor in the config: side, in pixels of the map, of a square; the values of a square become the channels
+   * of one position */
   int patch;
   int levels, channels[LEVELS_MAX];
   int layers; /* num_res_blocks: number of res blocks at each level */
@@ -128,8 +128,8 @@ struct text_encoder {
   struct component weights;
   struct clip_config config;
   struct tokenizer *tokenizer;
-  /* true: the U-Net reads the output of a layer before the last one (usually the last but one), without the final norm,
-   * as in SDXL; false: the last layer's, with the norm */
+  /* which output the U-Net reads: true: that of a layer before the last one (usually the last but one, as in SDXL),
+   * without the final norm; false: that of the last layer, with the norm */
   bool penultimate;
   /* number of layers at the end whose output the U-Net does not read; only the pooled text goes through all layers */
   int unread;

@@ -46,13 +46,13 @@ static void add_sign(struct prediction_signs *signs, const struct prediction_sig
 
 /* What a web UI's config says about what the network predicts. The config is read line by line. */
 struct yaml {
-  /* says: a line of the config tells what the network predicts; latent: a line shows that the config is that of a
-   * latent diffusion model */
+  /* says: a line of the config tells what the network predicts; latent: a line shows that the model is a latent
+   * diffusion model */
   bool says, latent;
   enum prediction prediction;
   bool zero_snr;
-  /* the first setting of the prediction that this program does not know, for a message: "parameterization: edm"; "":
-   * none */
+  /* the first setting of the network's prediction in the config that this program does not know, such as
+   * "parameterization: edm", for a message; "": none */
   char strange[64];
 };
 
@@ -123,9 +123,9 @@ bool prediction_parse(const char *text, enum prediction *prediction, bool *zero_
   return yaml.says;
 }
 
-/* If the text of a web UI's config tells what the network predicts, adds that to *signs as a sign. If the text only has
- * a setting that this program does not know, stores a message about the setting instead. name: the config's name in the
- * message; by: what messages call the sign. */
+/* Adds to *signs what the text of a web UI's config says about the network's prediction. If the text only has a setting
+ * that this program does not know, stores a message about that setting in *signs instead. name: the config's name in
+ * the message; by: what later messages call this sign. */
 static void add_text(struct prediction_signs *signs, const char *text, const char *name, const char *by) {
   struct yaml yaml = parse(text);
   struct prediction_sign sign = {.witness = WITNESS_CONFIG, .prediction = yaml.prediction};

@@ -32,8 +32,8 @@ struct prediction_signs {
    * WITNESS_NONE. */
   struct prediction_sign other;
   char strange[160]; /* the first sign that this program cannot interpret, for a message: "m.yaml says ..."; "": none */
-  /* true: a sign says that the noise schedule ends at pure noise, which is impossible if the network predicts
-   * epsilon */
+  /* true: a sign says that the noise schedule ends at pure noise; a network that predicts epsilon cannot have such a
+   * schedule */
   bool zero_snr;
 };
 

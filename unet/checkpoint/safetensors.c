@@ -497,8 +497,7 @@ static size_t count_equal(const char *a, const char *b) {
   return count;
 }
 
-/* Returns the path of the file that has the tensor with the most similar name, because a missing tensor probably
- * belongs in that file. */
+/* A missing tensor probably belongs in the file with the most similar name. Returns the path of that file. */
 static const char *file_of_kin(const struct safetensors *files, const char *name) {
   const char *path = files->path;
   size_t best = 0;

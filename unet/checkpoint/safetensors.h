@@ -1,5 +1,5 @@
 /* Sets of tensors in files: one safetensors file, the shards that a *.safetensors.index.json lists, or a view of such
- * sets (tensor_view.h), in which tensors have other names and shapes. Files are not trusted: every name, shape, type
+ * sets (tensor_view.h), which gives the tensors other names and shapes. Files are not trusted: every name, shape, type
  * and offset is checked against the file's size before it is used.
  *
  * Ownership: struct safetensors owns its files, names and list; a view shares the sets that it is made of. All pointers

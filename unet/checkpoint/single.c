@@ -17,9 +17,9 @@ struct single {
   struct family family;
 };
 
-/* The parts that a file may have, with the prefix of each part's keys, and the function that adds its tensors to a view
- * under the names of a diffusers folder. A part may have one of several prefixes; the first one that the file has is
- * used. */
+/* The parts that a file may have. prefix: beginning of the part's keys; add: the function that adds its tensors to a
+ * view, under the names of a diffusers folder. Of a part with several prefixes, the first one that occurs in the file
+ * is used. */
 typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 static const struct place {
   const char *part, *prefix;

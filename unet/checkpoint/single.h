@@ -1,8 +1,8 @@
-/* A model in one file of the original key layout. Its parts (U-Net, text encoders, autoencoder) are views of the file,
- * and built-in configs of the model's family take the place of a folder's.
+/* A model in one file of the original key layout. Its parts (U-Net, text encoders, autoencoder) are views of the file.
+ * The built-in configs of the model's family take the place of those in a diffusers folder.
  *
- * A path below the file's own path, such as "model.safetensors/unet/config.json", stands for a file of the folder that
- * the model would be. */
+ * A path such as "model.safetensors/unet/config.json" continues the file's own path, as if the file were a folder. It
+ * stands for the file that such a folder would contain. */
 #ifndef UNET_CHECKPOINT_SINGLE_H
 #define UNET_CHECKPOINT_SINGLE_H
 
@@ -19,14 +19,14 @@ int single_open(struct single **single, const struct checkpoint_sources *sources
                 struct error *err);
 void single_close(struct single **single); /* Closes the file. *single becomes NULL; does nothing if it is NULL. */
 
-/* Reads the config that stands at a path below the file's own, such as "model.safetensors/unet/config.json". The caller
- * frees *text. Returns 0, or -1 with err if memory is short; 1 if the path is not below the file's own, or if --config
- * gives the configs. */
+/* Reads the config for a path such as "model.safetensors/unet/config.json", which continues the model file's path as if
+ * that file were a folder. The caller frees *text. Returns 0, or -1 with err if memory is short; 1 if the path does not
+ * continue the model file's path, or if --config gives the configs. */
 int single_config(const struct single *single, const char *path, char **text, struct error *err);
 /* Opens the weights of a part of the model: component->files becomes a view (tensor_view.h) of the part's tensors in
  * the file, under the names that they have in a diffusers folder. */
 int single_weights(const struct single *single, struct component *component, struct error *err);
-/* Refuses a file that has tensors of parts which the model would not read, or tensors of no part. second: true if the
+/* Refuses a file with tensors of no part of a model, or of parts that this model would not read. second: true if the
  * model has two text encoders. */
 int single_check_parts(const struct single *single, bool second, struct error *err);
 /* Opens the tokenizer for a path that continues the model file's own, such as "model.safetensors/tokenizer", as if the

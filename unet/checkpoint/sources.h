@@ -15,8 +15,8 @@ enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PRED
 struct checkpoint_sources {
   const char *model; /* a diffusers folder, or one .safetensors file in the original key layout */
   const char *name;  /* name for people; NULL: the name of the folder or file */
-  /* a file or folder of an autoencoder, or the folder of a model that has one, which replaces the model's own
-   * autoencoder; NULL: none */
+  /* a file or folder of an autoencoder, or a model's folder that contains one; it replaces the model's own autoencoder;
+   * NULL: none */
   const char *vae;
   /* a U-Net that replaces the model's; NULL: none. If it is a U-Net's file, only its weights are used, with the model's
    * config. If it is the folder of a U-Net or of a model, the U-Net's config in the folder is used as well. */

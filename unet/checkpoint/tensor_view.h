@@ -20,7 +20,7 @@ struct view_tensor {
   int64_t first, rows;
   /* number of dimensions in the view; 0: the tensor keeps the shape of `from`, except for its number of rows */
   int rank;
-  /* shape in the view, if `rank` is not 0; this shape has as many elements as the chosen rows, in the same order */
+  /* shape in the view, if `rank` is not 0. It has as many elements as the chosen rows; their order is unchanged */
   int64_t shape[SAFETENSOR_RANK_MAX];
   bool transposed; /* true: the whole matrix is transposed to [columns, rows]; rank must be 0 */
 };
@@ -29,8 +29,8 @@ struct view_tensor {
  * as long as the view. If this function or one of the following fails, the caller closes the view with
  * safetensors_close. */
 int view_open(struct safetensors **view, struct safetensors *const *sets, int count, struct error *err);
-/* Adds a tensor to the view. Fails if `from` has not the rows that are asked for, or not as many elements as the
- * shape. */
+/* Adds a tensor to the view. Fails if `from` does not have the requested rows, or has another number of elements than
+ * the shape. */
 int view_add(struct safetensors *view, const struct view_tensor *tensor, struct error *err);
 /* Completes the view, after all tensors were added; until then no tensor can be found in the view. Fails if two of its
  * tensors have the same name or share bytes. */

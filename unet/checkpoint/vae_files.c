@@ -134,8 +134,8 @@ static int add_renamed(struct safetensors *view, const struct safetensors *files
   return 0;
 }
 
-/* Finishes the view (the tensors of *files under other names or with other shapes) and stores it in *files in place of
- * the set from which it was made, so that both are closed together. result: -1 if making the view has failed already.
+/* Finishes the view (the tensors of *files under other names or with other shapes), and puts it in place of *files. The
+ * view keeps the original set open, so both are closed together. result: -1 if making the view has failed already.
  * Returns -1 after any failure. */
 static int take_view(struct safetensors **files, struct safetensors *view, int result, struct error *err) {
   if (!result)

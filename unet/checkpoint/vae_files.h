@@ -1,5 +1,5 @@
-/* Autoencoders in files of their own, with or without a config in the same folder: an AutoencoderKL in any of its key
- * layouts, a tiny autoencoder as a whole, or the pair of files in which tiny autoencoders are published
+/* Autoencoders in files of their own, with or without a config in the same folder. Such a file is an AutoencoderKL in
+ * any of its key layouts, or a tiny autoencoder. A tiny autoencoder may also be a pair of files, as published
  * (taesd_encoder.safetensors and taesd_decoder.safetensors). */
 #ifndef UNET_CHECKPOINT_VAE_FILES_H
 #define UNET_CHECKPOINT_VAE_FILES_H

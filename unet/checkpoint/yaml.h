@@ -22,7 +22,7 @@ bool yaml_is_true(const char *value, size_t length);
 const char *yaml_line_end(const char *line);
 /* Returns the beginning of the next line. */
 const char *yaml_next_line(const char *line);
-/* Stores the value of the key in a text. Returns false if the text does not have the key. */
+/* Finds the key in the text of a config, and stores its value. Returns false if the text does not have the key. */
 bool yaml_bool(const char *text, const char *key, bool *value);
 
 #endif

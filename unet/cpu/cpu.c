@@ -40,9 +40,8 @@ static bool choose_bf16(const struct cpu_device *device, const struct device_opt
          (options->precision == PRECISION_BF16 || cpu_dnnl_has_amx());
 }
 
-/* Writes as text everything that decides how sums are rounded on this device (libraries, instruction set, number type,
- * number of threads). Another engine, for example in the next part of a render, can tell from this text whether it
- * rounds sums in the same way. */
+/* Writes as text everything on which the rounding of sums depends: libraries, instruction set, number type, number of
+ * threads. Another engine, for example in the next part of a render, compares this text with its own. */
 static void describe_choices(const struct cpu_device *device, int threads, char text[160]) {
   snprintf(text, 160, "cpu %.100s, %s, %d threads\n", device->detail, device->bf16 ? "bfloat16" : "FP32", threads);
 }
@@ -54,8 +53,9 @@ static int choices(struct device *base, char **text, struct error *err) {
   return *text ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
-/* Uses as many threads as another engine, whose choices (describe_choices) are in `text`, if everything else in the
- * text is the same on this device; otherwise logs a warning. Does nothing if `text` is NULL. */
+/* Makes this device compute as another engine does, whose choices (describe_choices) are in `text`: uses as many
+ * threads. If anything else in the text differs on this device, logs a warning instead. Does nothing if `text` is
+ * NULL. */
 static void take_choices(struct cpu_device *device, const char *text) {
   char own[160];
   const char *number = text ? strrchr(text, ',') : NULL;
@@ -182,8 +182,8 @@ static void release(struct device *base, struct program *base_program) {
 static int prepare(struct device *base, struct program **result, const struct plan *plan,
                    const struct program_options *options, struct error *err) {
   struct cpu_device *device = cpu_device(base);
-  /* OpenMP, and so oneDNN, has a number of threads for each calling thread, so it must be set for the thread that runs
-   * this code as well. */
+  /* OpenMP, and so oneDNN, has a number of threads for each calling thread. It must be set for this thread, too, which
+   * runs programs. */
   threads_set(device->threads);
   struct cpu_program *program = calloc(1, sizeof *program);
   if (!program)
@@ -237,8 +237,8 @@ static double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* Returns the number of the op that runs next: i, or the first op after the region (ops that a run may skip) that
- * begins at i, if this run skips it. */
+/* Returns the number of the op that runs next: i; or, if a region (ops that a run may skip) begins at i and this run
+ * skips it, the first op after it. */
 static int skip_regions(const struct cpu_run *run, int i) {
   const struct plan *plan = run->program->plan;
   for (int r = 0; r < plan->region_count; r++)
@@ -336,8 +336,8 @@ static int collect(struct device *base, struct program *program, struct error *e
 
 /* --- the profile: times of each op --- */
 
-/* Smallest and largest number of frames of which a profile's times are taken. One frame is run first, to see how long
- * it takes. */
+/* A profile times at least REPEATS_MIN and at most REPEATS_MAX frames. How many depends on the time of a first
+ * frame. */
 enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
 
 static const char *way_of(const struct cpu_device *device, const struct cpu_node *node) {

@@ -7,12 +7,12 @@
 
 /* The arguments of one execution of OP_ADVECT, which moves a texture of noise along the picture's motion. */
 struct advection {
-  /* the field (each cell's place in the texture of noise): `last` is the field before it is moved, `now` the moved one,
-   * which is stored in y */
+  /* the field (each cell's position in the texture of noise): `last` is the field before it is moved, `now` the moved
+   * one, which is stored in y */
   struct texture_field last, now;
   struct texture_motion motion;
-  /* states (tensors that outlive a run) of the op. places: for each cell of the latent, its place in the texture of
-   * noise; entries: for each cell of that texture, the number of the entry of the noise tables that it stands for */
+  /* states (tensors that outlive a run) of the op. places: for each cell of the latent, its position in the texture of
+   * noise; entries: for each cell of that texture, the number of its entry in the two tables of noise */
   int32_t *places, *entries;
   int32_t *y;
   int cells;
@@ -33,8 +33,8 @@ static struct advection advection_of(const struct cpu_run *run, const struct op_
   return a;
 }
 
-/* After a cut, resets the field (each cell's place in the texture of noise): each cell's place becomes its own
- * position, and cell i of the texture gets entry i of the first table of noise. */
+/* After a cut, resets the field (each cell's position in the texture of noise): each cell gets the position that it has
+ * in the latent, and cell i of the texture gets entry i of the first table of noise. */
 static void begin(const struct advection *a) {
   for (int i = 0; i < a->cells; i++) {
     a->y[i * ADVECTED_VALUES + ADVECTED_Y] = i / a->now.w * a->now.unit;
@@ -51,8 +51,8 @@ static void move(const struct advection *a) {
   }
 }
 
-/* Returns true if so many cells of the moved field are strained (zooms or shears have changed the distances to their
- * neighbours) that the texture must be renewed. */
+/* Returns true if the texture must be renewed, because too many cells of the moved field are strained: zooms or shears
+ * have changed the distances to their neighbours. */
 static bool is_strained(const struct advection *a) {
   int count = 0;
   for (int i = 0; i < a->cells; i++)
@@ -67,10 +67,10 @@ static void show(const struct advection *a, bool renewed) {
   }
 }
 
-/* Stores the moved field in the state `places`: for each cell of the latent its place in the texture of noise. Each
- * cell of that texture stands for one entry of the noise tables, whose number is in `entries`. If the texture is
- * renewed, cell i of the texture gets the entry that cell i of the latent shows now, and the places are those of
- * texture_renew. */
+/* Stores the moved field in the state `places`: for each cell of the latent, its position in the texture of noise.
+ * `entries` has for each cell of the texture the number of its entry in the two tables of noise. To renew the texture,
+ * cell i of the texture gets the entry that cell i of the latent shows now, and each cell of the latent gets the
+ * position that texture_renew returns. */
 static void keep(const struct advection *a, bool renewed) {
   for (int i = 0; i < a->cells; i++) {
     int y = i / a->now.w, x = i % a->now.w;

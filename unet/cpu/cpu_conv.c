@@ -7,9 +7,9 @@
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
 
-/* Limits below which Winograd's algorithm is slower than a direct convolution. CHANNELS_LEAST: least number of input
- * channels; with fewer the transforms take too long. TILES_LEAST: least number of tiles of 4x4 outputs; the transformed
- * weights are four times as large, and with fewer tiles it takes longer to read them than the algorithm saves.
+/* Below these limits Winograd's algorithm is slower than a direct convolution. CHANNELS_LEAST: least number of input
+ * channels; with fewer the transforms take too long. TILES_LEAST: least number of tiles of 4x4 outputs. The transformed
+ * weights are four times as large; with fewer tiles, reading them takes longer than the algorithm saves.
  * TILES_LEAST_LARGE: the same for weights of more than LARGE bytes, which do not fit into the caches. */
 enum { CHANNELS_LEAST = 16, TILES_LEAST = 16, TILES_LEAST_LARGE = 64, LARGE = 16 << 20 };
 
@@ -63,9 +63,9 @@ static const struct form transformed = {.make = transform};
 
 /* --- running a convolution --- */
 
-/* Offsets, in bytes, of the parts of a convolution's scratch memory. The kernel's own scratch is at 0. vector_at: the
- * sum of bias and time row (bias from the time embedding). work_at: scratch for cpu_gather; input_at: the input after a
- * norm or an activation, or after both inputs were concatenated. These two are used only if `gathered` is true. */
+/* How a convolution's scratch memory is divided; all offsets are in bytes. The kernel's own scratch is at 0. vector_at:
+ * the sum of the bias and the time row (bias from the time embedding). work_at: scratch for cpu_gather; input_at: the
+ * input after concatenation, norm and activation; both are used only if `gathered` is true. */
 struct plan_of_scratch {
   struct cpu_input input;
   bool gathered;

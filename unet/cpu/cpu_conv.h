@@ -9,8 +9,8 @@
 bool cpu_winograd_takes(const struct op *op);
 extern const struct cpu_impl cpu_winograd_conv;
 
-/* Returns the op's time row (bias from the time embedding) if it is the same for all pictures, so that it can be added
- * like a bias. If each picture has its own row it returns no tensor, and cpu_add_times adds the rows after the
+/* Returns the op's time row (bias from the time embedding) if all pictures have the same row; it can then be added like
+ * a bias. If each picture has its own row, returns no tensor; cpu_add_times then adds the rows after the
  * convolution. */
 static inline struct tensor cpu_time_of_all(const struct op_conv *op) {
   return op->time.n > 1 ? (struct tensor){0} : op->time;

@@ -1,7 +1,7 @@
-/* The inside of the CPU device: the structs that functions which run ops read, and what such a function must provide
- * (struct cpu_impl). There are three layers of these functions: the plain definitions (cpu_definition.h), vectorised
- * kernels (cpu_fast.c), and convolutions and linear layers by oneDNN and Winograd's algorithm (cpu_dnnl.c, cpu_conv.c).
- * A later layer replaces functions of the earlier ones by faster ones; "cpu:plain" has the definitions alone. */
+/* The inside of the CPU device: the structs that the functions of ops read, and the interface of these functions
+ * (struct cpu_impl). There are three layers of functions: the plain definitions (cpu_definition.h), vectorised kernels
+ * (cpu_fast.c), and convolutions and linear layers by oneDNN and Winograd's algorithm (cpu_dnnl.c, cpu_conv.c). Each
+ * layer replaces some functions of the layers before it by faster ones. "cpu:plain" uses the definitions alone. */
 #ifndef UNET_CPU_CPU_DEVICE_H
 #define UNET_CPU_CPU_DEVICE_H
 
@@ -93,8 +93,8 @@ struct cpu_program {
   unsigned char *arena;
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
-  /* true: the results of convolutions and linear layers are stored as bfloat16; false: as FP32, also if the plan writes
-   * states that other programs read as FP32 */
+  /* true: the results of convolutions and linear layers are stored as bfloat16; false: as FP32. It is false if the plan
+   * writes states that other programs read as FP32 */
   bool bf16;
   size_t *offset; /* offset of each temporary in `arena`, in bytes */
   /* type, FP32 or bfloat16, of each temporary and state (a tensor that outlives a run), indexed by plan_place */

@@ -1,8 +1,8 @@
-/* Convolutions and linear layers through oneDNN (2.x C interface); this is the only file that calls it. Primitives are
- * made when a program is prepared, weights are packed once for all programs, and a run only executes the primitives.
+/* Convolutions and linear layers through oneDNN (2.x C interface); no other file calls oneDNN. Primitives are made when
+ * a program is prepared, weights are packed once for all programs, and a run only executes the primitives.
  *
- * Every status is checked, but version 2.6 seldom returns one if memory runs out: its C++ throws through the C
- * interface and aborts the program (app/run/setup.c reports that), or it uses a NULL pointer and crashes. */
+ * Every status is checked, but not every failure has one: if memory runs out, version 2.6 often aborts the program by a
+ * C++ exception (app/run/setup.c reports that), or crashes on a NULL pointer. */
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>
@@ -24,8 +24,7 @@ struct packing {
 
 struct cpu_dnnl {
   dnnl_engine_t engine;
-  /* two oneDNN streams: `stream` for running primitives, `packing` for packing weights, possibly at the same time on
-   * another thread */
+  /* two oneDNN streams: `stream` runs primitives; `packing` packs weights, which another thread may do meanwhile */
   dnnl_stream_t stream, packing;
 };
 
@@ -104,9 +103,9 @@ fail:
   return status;
 }
 
-/* Packs a weight (stores it in the layout that oneDNN computes with) from its FP32 values. If these are not in memory,
- * they are read from the checkpoint, and freed afterwards. The order of dimensions differs: a matrix [rows][in] is
- * [in, rows] to oneDNN, a convolution's [out][kh][kw][in] is [out, in, kh, kw]. */
+/* Packs a weight: stores its FP32 values in the layout that oneDNN computes with. Values that are not in memory are
+ * read from the checkpoint, and freed afterwards. oneDNN has another order of dimensions: a matrix [rows][in] is [in,
+ * rows], and a convolution's [out][kh][kw][in] is [out, in, kh, kw]. */
 static int pack(struct device *base, const struct derived *copy, struct error *err) {
   struct cpu_device *device = (struct cpu_device *)base;
   const struct packing *packing = copy->detail;
@@ -180,8 +179,8 @@ static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act)
   case ACT_GELU:
     return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_gelu_erf, 0, 0);
   case ACT_TANH3: {
-    /* 3 tanh(x / 3) is done in two steps: a linear one, and a tanh with the scale 3. If it were three steps, with a
-     * linear one at the end, oneDNN 2.6 would use the first linear step's factor for both. */
+    /* 3 tanh(x / 3) is done in two steps: multiply by 1/3, then a tanh whose result is scaled by 3. With three steps
+     * (linear, tanh, linear), oneDNN 2.6 would use the first linear step's factor for both. */
     dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear, 1.0f / 3, 0);
     return status == dnnl_success ? dnnl_post_ops_append_eltwise(ops, 3, dnnl_eltwise_tanh, 0, 0) : status;
   }

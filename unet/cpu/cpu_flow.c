@@ -1,5 +1,5 @@
-/* The definition of OP_FLOW (unet/plan/op_motion.h): it chooses each block's motion vector, finds which blocks were
- * visible in the last frame by comparing the vectors of both directions in time, and finds cuts. */
+/* The definition of OP_FLOW (unet/plan/op_motion.h). It chooses each block's motion vector, finds cuts, and finds which
+ * blocks were visible in the last frame: the vectors from this frame to the last one are compared with those back. */
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_memory.h"
@@ -74,8 +74,8 @@ static void choose_all(const struct direction *d) {
 
 /* --- deciding whether the scene has changed (a cut) --- */
 
-/* Compares the pixels of group (x, y) of blocks with the last frame's pixels at a distance of (vy, vx), and returns the
- * sums by which likeness is judged. */
+/* Compares the pixels of group (x, y) of blocks with the last frame's pixels, displaced by (vy, vx). Returns the sums
+ * from which it is judged how alike they are. */
 static struct motion_likeness compare(const struct direction *d, int x, int y, int vy, int vx) {
   enum { SIDE = 4 * MOTION_GROUP };
   int w = d->size.w[1], h = d->size.h[1];
@@ -100,8 +100,8 @@ static const int32_t *heaviest(const struct direction *d, int x, int y) {
   return best;
 }
 
-/* Adds group (x, y) of blocks to the counts in *t, from which cuts are found. The group looks alike in both frames if
- * it does so without motion, with the motion of the whole picture, or with the match of the highest weight. */
+/* Counts group (x, y) of blocks in *t, from which cuts are found. The group counts as alike in both frames if it is
+ * alike at one of three displacements: none, the motion of the whole picture, or the match with the highest weight. */
 static void tally(const struct direction *d, int x, int y, struct motion_tally *t) {
   const int32_t *match = heaviest(d, x, y);
   int middle = MOTION_GROUP * 2 * MOTION_BLOCK, u = middle * x + middle / 2 - d->size.w[0],
@@ -126,7 +126,7 @@ static struct motion_tally tally_all(const struct direction *d) {
 
 /* --- writing the op's results --- */
 
-/* The findings of a run of OP_FLOW that decide which values the op writes. */
+/* What a run of OP_FLOW has found out about the frame. The values that the op writes depend on it. */
 struct outcome {
   bool cut, blank; /* cut: the last frame shows another scene, or there is none; blank: this frame has no texture */
   bool past;       /* true: the state `last` has the pyramid of an earlier frame; false: it has none yet */

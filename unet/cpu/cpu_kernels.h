@@ -8,11 +8,11 @@
 #include "unet/cpu/cpu_pixels.h"
 #include "unet/plan/run.h"
 
-/* The arguments of a kernel that makes the input of a convolution or matrix product which cannot read x itself: out =
- * upsample(prologue(x and x2 concatenated)). The prologue is a norm and an activation. */
+/* The arguments of a kernel that makes the input of a convolution or matrix product: out = upsample(prologue(x and x2
+ * concatenated)), where the prologue is a norm and an activation. It is used if the product cannot read x itself. */
 struct gather {
   const void *x[2];
-  enum dtype dtype[2]; /* types of x and x2, each FP32 or bfloat16, as is out_dtype */
+  enum dtype dtype[2]; /* types of x and x2: FP32 or bfloat16 */
   int c[2];            /* numbers of channels of x and x2; c[1] is 0 if there is no x2 */
   int n, h, w;
   bool upsample;
@@ -64,8 +64,8 @@ struct winograd {
   float *scratch; /* scratch of winograd_scratch floats for each thread */
 };
 
-/* The samples of a row, `first` to `first + count - 1`, of which an output pixel is a weighted mean. All samples but
- * the first and the last have the weight middle_weight. */
+/* The samples `first` to `first + count - 1` of a row, from which an output pixel is averaged. All but the first and
+ * the last sample have the weight middle_weight. */
 struct tap {
   int first, count;
   float first_weight, middle_weight, last_weight;
@@ -138,13 +138,13 @@ struct cpu_kernels {
   void (*compose)(const struct compose *);
   void (*encode)(const struct encode *);
   void (*soften)(const struct soften *);
-  /* Finds, for each block of the frame `now`, the block of the frame `last` that matches best (one direction of
-   * OP_MATCH). The arguments are padded copies of the details (a pixel's brightness minus the mean around it) of the
-   * pyramids' levels 1 to 3. */
+  /* Finds, for each block of the frame `now`, the best match in the frame `last` (one direction of OP_MATCH). now and
+   * last are padded copies of the pyramids' details: each pixel's brightness minus the mean around it, at levels 1 to
+   * 3. */
   void (*search)(const struct matching *, const struct padded now[4], const struct padded last[4]);
   void (*pad)(const struct padded *, const int32_t *details);
   /* Returns the sum of differences that is left if block (x, y) moves by the vector (vy, vx), as OP_FLOW defines it.
-   * For blocks whose pixels all lie within the picture. */
+   * All pixels of the block must lie within the picture. */
   int (*cost)(const struct direction *, int x, int y, int vy, int vx);
   /* Copies `in` to `out` and converts it to out_dtype; used for a residual that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);

@@ -34,8 +34,8 @@ static struct element first_choice(const struct cpu_program *program, int place)
   return element_of(program->bf16 && demand != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
 }
 
-/* Sets the type of an operand to FP32, because its op does not accept bfloat16. Fails if the operand is a state that
- * belongs to another program (the owner) and is bfloat16 in that program. */
+/* Sets the type of an operand to FP32, because its op does not accept bfloat16. Fails if the operand is a state of
+ * another program (the owner) that has it as bfloat16. */
 static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
   struct element *element = &program->element[plan_place(program->plan, t)];
   if (is_shared(program, t) && !element_is(*element, DTYPE_F32))
@@ -45,9 +45,9 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
   return 0;
 }
 
-/* Chooses bfloat16 for each tensor that is used only by ops which accept it, and FP32 for the others. Operands with a
- * value for each channel (OPERAND_VECTOR) are always FP32, and whole numbers int32. States that belong to another
- * program (the owner) keep the type that they have in that program. */
+/* Chooses bfloat16 for each tensor whose ops all accept it, and FP32 for the others. Operands with a value for each
+ * channel (OPERAND_VECTOR) are always FP32, and whole numbers int32. States that belong to another program (the owner)
+ * keep the type that they have there. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);
@@ -68,9 +68,9 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
   return 0;
 }
 
-/* Returns true if an op may store its sum in the memory of its residual (the operand that it adds to y): the residual
- * is a temporary that an earlier op has written, no later op reads it, and this op reads it as no other operand. Stores
- * the two tensors in *residual and *y. */
+/* Returns true if an op may store its result y in the memory of its residual, the operand that it adds to y. The
+ * residual must be a temporary that an earlier op has written and no later op reads, and must not be another operand of
+ * this op as well. Stores the two tensors in *residual and *y. */
 static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written,
                                struct tensor residual[OPERANDS_MAX], struct tensor y[OPERANDS_MAX]) {
   const struct op *op = &plan->ops[op_index];
@@ -86,11 +86,10 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   return uses == 1;
 }
 
-/* Gives each op's result y the memory of the op's residual where residual_ends_here allows it and their types are
- * equal. home[i] becomes the number of the temporary whose memory temporary i uses. Several temporaries may use the
- * same memory, because a result may be the residual of a later op. `temporaries` is a copy of the plan's list. In this
- * copy the temporary that owns the memory then lives as long as any temporary that uses it, and those without memory of
- * their own are empty (n is 0). */
+/* Gives each op's result y the memory of the op's residual, where residual_ends_here allows it and the types are equal.
+ * home[i] becomes the number of the temporary whose memory temporary i uses; chains of results may share one memory.
+ * `temporaries` is a copy of the plan's list, which this function changes: the temporary that owns the memory lives as
+ * long as any that uses it; those without memory of their own become empty (n is 0). */
 static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
@@ -116,8 +115,8 @@ static size_t state_bytes(const struct cpu_program *program, int index) {
          element_size(program->element[program->plan->temporary_count + index]);
 }
 
-/* Checks that there is memory for everything that the program needs, before any is allocated: preparing a program that
- * does not fit must change nothing for programs that run. */
+/* Checks that there is memory for everything that the program needs, before any is allocated. So if a program does not
+ * fit, nothing has changed for programs that run. */
 static int check_room(const struct cpu_program *program, struct error *err) {
   const struct arena *arena = &program->device->arena;
   bool shared = arena->base && !program->own_memory;

@@ -4,14 +4,14 @@
 #include "unet/cpu/cpu_device.h"
 
 /* cpu_states_find, cpu_layout and cpu_states_make are called in this order while a program is prepared. cpu_states_find
- * finds the states (tensors that outlive a run) that the program shares with `owner` (NULL: none), cpu_layout chooses
- * types and memory, and cpu_states_make allocates the states that are the program's own. */
+ * finds the states (tensors that outlive a run) that the program shares with `owner` (NULL: none). cpu_layout chooses
+ * types and memory. cpu_states_make allocates the program's other states. */
 void cpu_states_find(struct cpu_program *program, const struct cpu_program *owner);
 int cpu_states_make(struct cpu_program *program, struct error *err);
 
-/* Chooses the type and the memory of every temporary, and takes working memory from the arena. An op that adds a
- * residual stores its result over the residual, if this is a temporary of the same type which no later op reads; the
- * device "cpu:plain" (the plain definitions) never shares memory in this way. */
+/* Chooses the type and the memory of every temporary, and takes working memory from the arena. The result of an op with
+ * a residual overwrites the residual, if that is a temporary of the same type which no later op reads. The device
+ * "cpu:plain" never shares memory in this way. */
 int cpu_layout(struct cpu_program *program, struct error *err);
 
 #endif

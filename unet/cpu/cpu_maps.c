@@ -158,9 +158,9 @@ static void color_row(const struct mapping *m, int y) {
       put(m, x, y, c, m->mean[3 * (y / cell * columns + x / cell) + c]);
 }
 
-/* The two cells (squares of equal colour) between whose centres a pixel's centre lies, and the distance of the pixel's
- * centre from the first cell's centre, in half pixels. The centres of the two cells are 2 * `cell` half pixels apart;
- * `cell` is the side of a cell in pixels. */
+/* Where a pixel's centre lies between the centres of two cells (squares of equal colour). first, second: numbers of
+ * these cells; part: distance from the first cell's centre, in half pixels. The cells' centres are 2 * `cell` half
+ * pixels apart, where `cell` is the side of a cell in pixels. */
 struct between {
   int first, second, part;
 };
@@ -220,9 +220,9 @@ static int steepness(const struct mapping *m, int x, int y) {
   return abs(m->slope[0][at]) + abs(m->slope[1][at]);
 }
 
-/* Returns true if the pixel's gradient is a maximum across the edge, so that edges become one pixel thin: it is
- * compared with the gradients of its two neighbours along the gradient's direction. The direction is taken as parallel
- * to an axis within 22.5 degrees of it (whose tangent is 13573 / 32768), otherwise as diagonal. */
+/* Returns true if the gradient at this pixel is larger than at its two neighbours along the gradient's direction. Only
+ * such pixels are kept, so that edges become one pixel thin. A direction within 22.5 degrees of an axis (tangent 13573
+ * / 32768) counts as parallel to it, any other as diagonal. */
 static bool is_ridge(const struct mapping *m, int x, int y, int here) {
   int gx = m->slope[0][y * m->w + x], gy = m->slope[1][y * m->w + x];
   long run = abs(gx), rise = (long)abs(gy) * 32768;
@@ -257,8 +257,8 @@ static void push_strong(struct tile *t, const struct mapping *m, int y, int left
       t->stack[t->count++] = y * m->w + x;
 }
 
-/* Pushes onto t->stack the strong edge pixels in and around the tile from which edges may grow into the tile's weak
- * pixels. first: true: this is the first round; in later rounds only strong pixels around the tile can be new. */
+/* Pushes strong edge pixels in and around the tile onto t->stack; from these, edges may grow into weak pixels. first:
+ * true: this is the first round; in later rounds only strong pixels around the tile can be new. */
 static void push_seeds(struct tile *t, const struct mapping *m, bool first) {
   push_strong(t, m, t->top - 1, t->left - 1, t->right + 1);
   push_strong(t, m, t->bottom, t->left - 1, t->right + 1);

@@ -13,8 +13,8 @@ static size_t leave_to_others(size_t available) {
   return available - (available / 16 < most_left ? available / 16 : most_left);
 }
 
-/* Returns how many of the bytes that the system reports as free are taken already: on a device that only counts sizes,
- * those counted so far, because counting uses no memory; on other devices 0. */
+/* Returns how many of the bytes that the system reports as free count as taken. On a device that only counts sizes,
+ * which uses no memory for that, these are the bytes counted so far; on other devices none. */
 static size_t unused_bytes(struct cpu_device *device) {
   pthread_mutex_lock(&device->base.memory);
   size_t bytes = device->base.sizes_only ? device->counters.bytes : 0;
@@ -54,8 +54,8 @@ static void *nowhere(void) {
   return (void *)(uintptr_t)CPU_ALIGN;
 }
 
-/* Zeroes memory, a part of it at a time, and checks between the parts whether the device's caller wants to stop,
- * because gigabytes take long. */
+/* Zeroes memory, a part of it at a time. Gigabytes take long, so between the parts it checks whether the device's
+ * caller wants to stop. */
 static int clear(const struct cpu_device *device, void *data, size_t bytes, struct error *err) {
   const size_t part = (size_t)64 << 20;
   for (size_t at = 0; at < bytes; at += part) {

@@ -11,10 +11,10 @@ enum { CPU_ALIGN = 64 };
  * the allocation. */
 enum { CPU_ROOM_LEAST = 16 << 20 };
 
-/* Returns -1 with err set if the machine has fewer free bytes than `bytes`; `what` names their use in the error.
- * Otherwise returns 0. If `bytes` is less than CPU_ROOM_LEAST, or the free memory is unknown, always returns 0. On a
- * device that only counts sizes, the bytes counted so far are first subtracted from the free ones, although nothing
- * uses them. */
+/* Checks that the machine has `bytes` bytes of free memory. If not, returns -1 with err set; `what` names their use in
+ * the message. Returns 0 if there is room, if the free memory is unknown, or if `bytes` is less than CPU_ROOM_LEAST. A
+ * device that only counts sizes subtracts the bytes counted so far from the free ones, although it allocates
+ * nothing. */
 int cpu_check_room(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 
 /* Allocates bytes, zeroed and aligned to 64, within the device's memory limit and the machine's free memory; `what`
@@ -24,8 +24,8 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
 /* frees memory of cpu_alloc, and subtracts its bytes from the counters; accepts NULL */
 void cpu_free(struct cpu_device *device, void *data, size_t bytes);
 
-/* Sets the number of bytes that the device's pictures take, which is a part of counters.bytes; it replaces the number
- * of the last call. Returns -1, with the number unchanged, if the memory limit does not allow it. Called on the thread
+/* Sets the number of bytes that the device's pictures take; it replaces that of the last call, and is a part of
+ * counters.bytes. Returns -1, with the number unchanged, if the memory limit does not allow it. Called on the thread
  * that prepares programs. */
 int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err);
 

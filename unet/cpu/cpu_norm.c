@@ -98,7 +98,7 @@ static void layer_norm_pixel(const struct gather *g, size_t pixel) {
 /* --- group norm: each thread computes whole groups, so that no thread waits for another --- */
 
 /* Finds which channels of input s (0: x, 1: x2) are among channels `low` to `high - 1` of the concatenation of x and
- * x2. These become channels *first to *end - 1, counted within input s. Returns false if there are none. */
+ * x2. They are channels *first to *end - 1 of input s. Returns false if there are none. */
 static bool part_range(const struct gather *g, int s, int low, int high, int *first, int *end) {
   int base = s ? g->c[0] : 0;
   *first = low > base ? low - base : 0;
@@ -106,9 +106,9 @@ static bool part_range(const struct gather *g, int s, int low, int high, int *fi
   return *first < *end;
 }
 
-/* Adds to `totals` the sums of x - middle and of its square, over all pixels of an image, for each of channels `low` to
- * `high - 1`. The arrays `middle` (NULL: zeros) and `totals` begin with channel `low`. Sums are FP32 over a few rows at
- * a time, then double. */
+/* For each of the channels `low` to `high - 1` of an image, adds up x - middle and its square over all pixels, and adds
+ * both sums to `totals`. The arrays `middle` (NULL: zeros) and `totals` begin with channel `low`. A few rows at a time
+ * are summed in FP32, the rest in double. */
 static void channel_moments(const struct gather *g, size_t image, int low, int high, const float *middle,
                             struct moments *totals) {
   enum { ROWS = 32 };
@@ -145,9 +145,8 @@ static struct moments group_mean(const struct moments *totals, int width, double
   return m;
 }
 
-/* Computes scale and shift for channels `low` to `high - 1` of an image, so that y = (x - mean) * scale + shift. The
- * mean is computed twice, the second time from the differences from the first mean, which keeps small variances
- * exact. */
+/* Computes scale and shift for channels `low` to `high - 1` of an image, so that y = (x - mean) * scale + shift. A
+ * second pass computes the mean again from the differences to the first mean, which keeps small variances exact. */
 static void group_statistics(const struct gather *g, size_t image, int low, int high, int width) {
   size_t start = image * (size_t)(g->c[0] + g->c[1]) + (size_t)low, channels = (size_t)(high - low);
   struct moments *totals = (struct moments *)g->totals + start;

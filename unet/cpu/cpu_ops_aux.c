@@ -182,8 +182,7 @@ static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = kept[i / (size_t)op->x.c % pixels] >= 0.5f ? x[i] : op->value;
 }
 
-/* Returns true if the mask says that the network is to paint this pixel of the latent, false if the input is to
- * stay. */
+/* Returns true if the mask says that the network repaints this pixel of the latent, false if the input stays there. */
 static bool is_repainted(const struct op_unet_input *op, const float *kept, size_t pixel) {
   size_t w = (size_t)op->x.w, k = (size_t)(op->kept.w / op->x.w);
   return !(kept[(pixel / w * k) * (w * k) + pixel % w * k] >= 0.5f);

@@ -33,7 +33,7 @@ static int clamp(int x, int low, int high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the fraction, 0 to 1, of the span that lies in the pixel or chroma sample number i, which reaches from i to i
+/* Returns which fraction of the span, 0 to 1, lies in pixel (or chroma sample) number i. That pixel reaches from i to i
  * + 1 in its row or column. */
 static double coverage(struct span s, double i) {
   double low = fmax(s.low, i), high = fmin(s.high, i + 1);

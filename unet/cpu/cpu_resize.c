@@ -137,9 +137,9 @@ static void resize_row(const struct resize *r, int y) {
   int plane = -1;
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(r->frame, i);
-    /* If channels are interleaved in one plane, the plane's rows are added up only for the first of these channels, and
-     * the others use the same sums. In YUYV the rows are added up for each channel, because chroma needs samples beyond
-     * those that luma needs. */
+    /* Channels that are interleaved in one plane are added up together, with the first of them; the others use the same
+     * sums. YUYV is an exception: its chroma needs samples beyond those that luma needs, so each channel is added up
+     * anew. */
     if (c.plane != plane || r->frame->format == PIXEL_YUYV)
       sum_rows(r, &c, y, sum);
     plane = c.plane;

@@ -1,7 +1,7 @@
 /* Fast code for the slowest steps of measuring motion: the search for matching blocks (OP_MATCH), and how badly a block
- * fits the last picture at a vector (OP_FLOW). The results equal those of the definitions in cpu_motion.c and
- * cpu_flow.c. The details (a pixel's brightness minus the mean around it) are copied to 16 bits with a border, so that
- * no position needs to be compared with the picture's edge. */
+ * fits the last picture if it is displaced by a vector (OP_FLOW). Results equal those of the definitions in
+ * cpu_motion.c and cpu_flow.c. The details (a pixel's brightness minus the mean around it) are copied as 16-bit numbers
+ * with a border, so that the search need not check for the picture's edge. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_motion.h"
 #include "unet/cpu/cpu_simd.h"
@@ -41,9 +41,9 @@ INLINE vec_short magnitude(vec_short v) {
   return (v ^ sign) - sign;
 }
 
-/* Adds up the absolute differences between the details of picture `now` and of picture `last`, displaced by (dx, dy).
- * sums[u], for u from 0 to count - 1, is the sum over 5 pixels of column u - 2, in rows y - 2 to y + 2, modulo 2^16.
- * Neighbouring windows of 5x5 pixels share these sums. */
+/* Adds up, column by column, the absolute differences between the details of picture `now` and those of picture `last`
+ * displaced by (dx, dy). sums[u], 0 <= u < count, is the sum over the 5 pixels of column u - 2 in rows y - 2 to y + 2,
+ * modulo 2^16. Neighbouring windows of 5x5 pixels share these sums. */
 static void sum_columns(const struct padded *now, const struct padded *last, int y, int dx, int dy, int count,
                         uint16_t *sums) {
   for (int u = 0; u < count; u += SHORTS) {
@@ -90,8 +90,8 @@ INLINE int differences(const int16_t *now, int now_pitch, const int16_t *last, i
   return total;
 }
 
-/* The starting vectors of a block may be equal. Returns the number of the first one that equals vector number `base`,
- * so that each is tried only once; `base` itself if no earlier one is equal. */
+/* Two starting vectors of a block may be equal, but each should be tried only once. Returns the number of the first one
+ * that is equal to number `base`; this is `base` itself if no earlier one is. */
 static int first_equal(const int *right, const int *down, int base) {
   int i = 0;
   while (right[i] != right[base] || down[i] != down[base])

@@ -38,8 +38,8 @@ INLINE void store_quotients(const struct soften *s, vec_int sum, uint16_t *out) 
 }
 
 /* Blurs along rows or columns: writes WIDE values of out, from index `at` on. Each is `times` times the weighted mean
- * of 2 * reach + 1 inputs: row[reach] points to the inputs at the same positions; row[reach - k] and row[reach + k]
- * point to the inputs k pixels before and after them, whose weight is weight[k]. */
+ * of 2 * reach + 1 inputs. row[reach] points to the inputs at the same positions; row[reach - k] and row[reach + k] to
+ * those k pixels before and after, which have the weight weight[k]. */
 static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
   int reach = s->reach;
   vec_int sum[4];
@@ -53,9 +53,8 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
-/* Stores in `out` a row of `count` values, each the weighted mean of the values at its index in the 2 s->reach + 1 rows
- * row[0], row[1] and so on, multiplied by `times`. Behind the end of each row, and of `out`, there must be memory for
- * WIDE more values. */
+/* Stores in `out` a row of `count` values: at each index the weighted mean of the values in rows row[0] to row[2 *
+ * s->reach], multiplied by `times`. Each row, and `out`, needs memory for WIDE more values behind its end. */
 static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
   for (int at = 0; at < count; at += WIDE)
     sum_wide(s, row, at, times, out);

@@ -4,8 +4,8 @@
 
 #include "unet/cpu/cpu_device.h"
 
-/* Returns the address of a copy of a weight, of `bytes` bytes, in this layout (form) and variant (detail), and makes
- * the copy if there is none yet. The copy belongs to the device and keeps its address. Returns NULL with err set on
+/* Returns the address of a copy of a weight in this layout (form) and variant (detail), which has `bytes` bytes. The
+ * copy is made if there is none yet; it belongs to the device and keeps its address. Returns NULL with err set on
  * failure. Takes the lock base.weights. */
 void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
                  struct error *err);

@@ -1,8 +1,8 @@
-/* 3x3 convolutions by Winograd's minimal filtering F(4x4, 3x3), which needs 36 products instead of 144 for each 4x4
- * tile of the output: Y = A' [(G g G') . (B' d B)] A. Here d is a 6x6 patch of the input and g the kernel, and . is a
- * matrix product over channels for each of the patch's 36 places (Lavin and Gray, Fast Algorithms for Convolutional
- * Neural Networks, 2015). The polynomial is evaluated at 0, +-3/4, +-3/2 and infinity, which gives about twice the FP32
- * errors of a direct convolution; the usual 0, +-1, +-2 would give errors four times as large. */
+/* 3x3 convolutions by Winograd's minimal filtering F(4x4, 3x3) (Lavin and Gray, Fast Algorithms for Convolutional
+ * Neural Networks, 2015). It needs 36 products instead of 144 for each 4x4 tile of the output: Y = A' [(G g G') . (B' d
+ * B)] A. Here d is a 6x6 patch of the input, g is the kernel, and . is a matrix product over channels for each of the
+ * patch's 36 places. The polynomial is evaluated at 0, +-3/4, +-3/2 and infinity; the errors are about twice those of a
+ * direct convolution in FP32. With the usual 0, +-1, +-2 they would be four times as large. */
 #include "unet/cpu/cpu_kernels.h"
 #include "unet/cpu/cpu_simd.h"
 #include "unet/cpu/cpu_threads.h"
@@ -17,8 +17,8 @@ enum {
   PATCH = TILE + 2,
   PLACES = PATCH * PATCH,
   WIDE = LANES == 16 ? 4 : 2, /* largest number of vectors of output channels that one matrix product computes */
-  /* number of vectors of sums that a matrix product holds in registers; if it computes r rows and v vectors of output
-   * channels at a time, it has r * v sums */
+  /* number of vectors of sums that a matrix product holds in registers: r * v, if it computes r rows and v vectors of
+   * output channels at a time */
   SUMS = LANES == 16 ? 24 : 12,
   TILES_LEAST = 12,
   /* largest number of tiles in a block; a block has as many as fit into BLOCK_FLOATS, but no more than this */
@@ -276,9 +276,9 @@ static struct corner tile_corner(const struct block *b, int tile) {
                          columns * c_out, down < TILE ? down : TILE, across < TILE ? across : TILE};
 }
 
-/* Transforms the results for channels `c` to `c + count - 1` of a tile and stores them. m: the sums of products; step:
- * number of elements from the sums of one of the 36 places to those of the next place. plain: the activation is none or
- * ReLU; whole: all of the tile is inside the picture. */
+/* Transforms and stores the results of a tile, for channels `c` to `c + count - 1`. m: the sums of products, `step`
+ * elements from the sums of one of the 36 places to those of the next. plain: the activation is none or ReLU; whole:
+ * all of the tile is inside the picture. */
 INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int step, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);

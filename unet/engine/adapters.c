@@ -158,23 +158,23 @@ static int bind_new(struct adapters *a, const struct resources *resources, struc
 
 /* --- collecting the changes of all weights for new factors of the adapters --- */
 
-/* A change of weights that is being computed. changes[i] is the change of one weight, and blends[i] describes the
- * terms that are added to the checkpoint's values of this weight; the terms themselves lie in the array `terms`. */
+/* A change of weights that is being computed. For each changed weight i, changes[i] is the change, and blends[i] lists
+ * the terms that are added to the checkpoint's values. `terms` is the memory of all these terms. */
 struct changing {
   struct weight_change *changes;
   struct blend *blends;
   struct blend_term *terms;
   int count, term_count;
   float weights[ADAPTERS_MAX];
-  int bound_count; /* The new weights contain the changes by this many entries of adapters.bound, from the first on. */
+  int bound_count; /* number of entries of adapters.bound, from the first, whose changes are in the new weights */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
-/* Compares the strength that weights[] gives the adapter of a->bound[index] with the strengths with which the device's
- * two sets of tensors (a->sets) were computed. Returns true if it differs from at least one of these. */
+/* Returns true if the change a->bound[index] must be computed again: weights[] gives its adapter another strength than
+ * the one with which at least one of the device's two sets of weights (a->sets) was computed. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
   for (int i = 0; i < 2; i++)
@@ -210,8 +210,8 @@ static void collect_changes(struct changing *c, const struct adapters *a, const 
   }
 }
 
-/* Returns true if this adapter has a weight other than 0 and changes the tensor with whose name the error message
- * begins. */
+/* An error message begins with a tensor's name. Returns true if this adapter changes that tensor, with a weight other
+ * than 0. */
 static bool is_blamed(const struct adapters *a, int adapter, const struct resources *resources, const float *weights,
                       const char *message) {
   for (int i = 0; weights[adapter] != 0 && i < a->bound_count; i++) {
@@ -273,8 +273,8 @@ static bool set_has(const struct adapters *a, int set, const float *weights) {
          !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
 }
 
-/* Records the adapters' strengths and the entries of a->bound from which change `c` has computed set number `set` (0 or
- * 1) of the weights on the device. */
+/* Records what set number `set` (0 or 1) of the device's weights contains after change `c`: with which strengths of the
+ * adapters it was made, and from which entries of a->bound. */
 static void note_set(struct adapters *a, int set, const struct changing *c) {
   memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
   a->sets[set].fresh = c->bound_count;

@@ -1,7 +1,7 @@
 /* The background work of a smooth engine (engine_params.smooth): encoding texts, computing keys and values, and
  * changing the weights for adapters. Each submission of a frame starts one slice of it after the frame, on the thread
- * that submits. Runs of programs are stored in a list of jobs. A change of adapters begins when no job is left; when it
- * is complete, jobs follow that encode texts with the new weights. */
+ * that submits. Runs of programs wait in a list of jobs. A change of weights begins when no job is left. When it is
+ * complete, the texts are encoded again with the new weights, as new jobs. */
 #include <stdlib.h>
 
 #include "unet/engine/engine_impl.h"

@@ -61,8 +61,8 @@ size_t bank_bytes(const struct engine *engine, const struct prepared *prepared) 
   return bank_elements(&prepared->plan) * dtype_size(device.element);
 }
 
-/* Warns of levels of the U-Net for which a bank (earlier frames' keys and values) was requested although the model has
- * no layers for a bank there: the levels (bits) that are in `wished` but not in `used`. */
+/* Warns that a bank (earlier frames' keys and values) was requested for levels of the U-Net that cannot have one.
+ * wished, used: as bits, the levels that were requested, and those that have a bank. */
 static void tell_layers(struct engine *engine, unsigned wished, unsigned used) {
   char lacking[64], left[64];
   if (!(wished & ~used) || engine->told_layers == wished)
@@ -90,9 +90,9 @@ void bank_tell(struct engine *engine, const struct prepared *prepared) {
     engine->told_bank = bytes;
 }
 
-/* Logs once that a frame asks for `wish` earlier frames, more than the `room` frames that the bank (earlier frames'
- * keys and values) of its handle (prepared engine) can store. If frames come in real time (engine.paced), the program
- * prepares another handle with a larger bank, so nothing is logged. */
+/* Logs once that a frame asks for `wish` earlier frames, but the bank (earlier frames' keys and values) of its handle
+ * has room for only `room`. Nothing is logged if frames come in real time (engine.paced): the program then prepares
+ * another handle with a larger bank. */
 static void tell_room(struct engine *engine, int wish, int room) {
   if (wish <= room || engine->paced || engine->told_room)
     return;

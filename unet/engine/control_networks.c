@@ -97,9 +97,8 @@ static double share_of(double start, double end, double from, double to) {
   return high > low && to > from ? (high - low) / (to - from) : 0;
 }
 
-/* Returns true if this run has to make the depth map anew. Of successive runs that read the map, the first makes it,
- * and then every n-th one, where n is parameter 1 of the map; the others use the stored map. k: number of the
- * control. */
+/* Returns true if this run must compute the depth map of control number k; otherwise it uses the stored map. The first
+ * of successive runs that read the map computes it, and then every n-th run, where n is parameter 1 of the map. */
 static bool depth_is_due(struct prepared *prepared, int k, const struct control_params *control) {
   int *age = &prepared->map_age[k], every = (int)(control->param[1] + 0.5f);
   bool due = control->map && (*age == 0 || *age >= every);

@@ -71,7 +71,7 @@ int engine_fall_back(struct engine *engine, struct error *err) {
     return -1;
   log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
   leave_device(engine);
-  /* options.name, the device's name, is "auto" at this point; the shorter "cpu" fits into the same memory. */
+  /* options.name is "auto" here (is_replaceable), so its memory has room for the shorter "cpu". */
   strcpy((char *)engine->options.name, "cpu");
   return open_device(engine, err);
 }

@@ -34,9 +34,9 @@
 
 enum { IN_FLIGHT_MAX = 2 };
 
-/* All inputs from which a set of time projections (each residual block's bias from the time embedding) was computed:
- * the projections on the device are up to date if these inputs are equal. Everything that a U-Net adds to its time
- * embedding must be listed in this struct. */
+/* All inputs from which a set of time projections was computed (each residual block's bias from the time embedding).
+ * The projections on the device are up to date if these inputs are unchanged. So the struct must list everything that a
+ * U-Net adds to its time embedding. */
 struct conditioning {
   float timestep[CALLS_MAX];
   struct {
@@ -61,8 +61,8 @@ struct held_noise {
   uint64_t seed;
   bool start;  /* true: the noise that OP_START adds is in a state (tensor that outlives a run); false: not yet */
   int samples; /* number of steps, from the first one, whose noise is written to states */
-  /* true: the additional noise that is needed if the noise moves with the picture (frame_noise.second) is written to
-   * states, or the plan needs none; false: not yet */
+  /* true: states have the additional noise for noise that moves with the picture (frame_noise.second), or the plan
+   * needs none; false: not yet */
   bool second;
 };
 
@@ -75,8 +75,8 @@ struct made_noise {
 
 /* A frame in a stream batch. The batch has one frame at each step of the sampler; the newest is at the first step. */
 struct batched_frame {
-  /* true: the stream batch has a frame at this step; false: the batch is not full, because frames have only begun to
-   * come, or because requests without a frame (`drain`) finish the last ones */
+  /* true: the stream batch has a frame at this step; false: it is not full, because frames have only begun to come, or
+   * because no more come and requests without a frame (`drain`) finish the last ones */
   bool there;
   struct frame_identity identity;
   void *opaque;
@@ -92,9 +92,8 @@ struct batched_frame {
 /* Which noise the device has for one picture of a run. */
 struct picture_noise {
   struct held_noise whole; /* if `between` is false: the seed whose noise the device has for the frame's plan */
-  /* the two seeds between which noise is interpolated, whose noise the device has in prepared.ends. The seed at which
-   * the interpolation begins is in end[0] if it is even, and in end[1] if it is odd; the seed at which it ends is in
-   * the other element */
+  /* for interpolation between the noise of two seeds: which noise the device has in prepared.ends. The seed at which
+   * the interpolation begins uses end[seed % 2], the other seed the other element */
   struct held_noise end[2];
   /* if `between` is true: position, between two seeds, of the noise that the device has for the frame's plan; this
    * noise was interpolated */
@@ -200,20 +199,21 @@ struct prompt_keys {
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed this number of chunks so
    * far */
   struct program *program;
-  /* cache: the prompts (by numbers from text_keys_name) whose keys and values are at each index in device memory */
+  /* a cache: tells which prompt's keys and values each index in device memory has; prompts are named by their numbers
+   * from text_keys_name */
   struct recent recent;
 };
 
 /* A slot for a style picture (argument `slot` of engine_set_style). A frame can show the pictures of all slots at the
- * same time. While a new picture of a slot is being encoded, frames show the previous one. Each picture that is set
- * gets a number, from 1 on; 0 stands for no picture. */
+ * same time. While a slot's new picture is being encoded, frames show its previous one. Each picture that is set gets a
+ * number, from 1 on; 0 stands for no picture. */
 struct style_slot {
-  float *patches; /* the style picture whose number is `wanted`, as the patches that the image encoder reads */
+  float *patches; /* patches of the style picture number `wanted`, as the image encoder reads them */
   /* numbers of style pictures. wanted: the one that was set last; started: the last one whose keys and values the
    * device began to compute; shown: the one that generated pictures use now */
   uint64_t wanted, started, shown;
-  /* The device has memory for the keys and values of two pictures for each slot. `place`, 0 or 1, tells which of the
-   * two frames read; the other one is filled for the next picture. */
+  /* The device has memory for two sets of keys and values for each slot: frames read set number `place` (0 or 1), and
+   * the next picture's are written to the other one. */
   int place;
 };
 
@@ -223,8 +223,8 @@ struct style_pictures {
   bool has_own, takes_own;
   struct plan plan, none_plan;
   struct program *program;
-  /* input of `plan`: a state (tensor that outlives runs), into which the style picture is written, divided into the
-   * image encoder's square patches, before the plan runs */
+  /* input of `plan`: a state (tensor that outlives runs). Before the plan runs, the style picture is written to it,
+   * divided into the image encoder's square patches */
   struct tensor input;
   struct style_slot list[STYLES_MAX];
   float share; /* how far the last run's style pictures are on, 0 to 1: the largest of their weights; 0: none is */
@@ -232,8 +232,8 @@ struct style_pictures {
   uint64_t pictures;
 };
 
-/* Keys and values of prompts with a certain number of chunks, for the network of one control, if its layers attend to
- * the text. Each prompt has the same index in device memory as its keys and values for the U-Net (prompt_keys). */
+/* Keys and values of prompts for one control's network, if it attends to the text. They are for prompts with one number
+ * of chunks. In device memory each prompt has the same index here as in the U-Net's keys and values (prompt_keys). */
 struct control_keys {
   struct plan plan;
   /* program that computes the keys and values; NULL: no handle (prepared engine) has needed it so far, or the network
@@ -267,8 +267,8 @@ struct shown {
   float detail; /* how much of the input's fine detail suits the prompts' styles, the mean by the prompts' weights */
   /* bit k: keys and values of these prompts were also computed for the network of control k */
   unsigned controls;
-  /* the prompts of each guidance row with their weights; instead of its slot number each prompt has the index in device
-   * memory of its keys and values (prompt_keys.recent) */
+  /* the prompts of each guidance row with their weights; prompts are named not by their slots, but by the indices of
+   * their keys and values in device memory (prompt_keys.recent) */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX];
   uint64_t names[KEY_SLOTS]; /* the prompts in `prompt`, by their numbers from text_keys_name, without repetition */
   int name_count;
@@ -280,8 +280,8 @@ struct engine;
  * texts, keys and values, weights. Only the thread that submits frames uses this struct. */
 struct background {
   bool smooth;
-  /* true: background_start starts each run at once; false: background_start does so only before the first frame; once
-   * frames run, it appends the run to the list `jobs`, to be run between frames */
+  /* true: background_start starts each run at once; false: so it does before the first frame, but once frames run, it
+   * appends each run to the list `jobs`, to be run between frames */
   bool at_once;
   bool behind; /* true: the last frame did not show everything that its controls asked for */
   struct job *jobs;
@@ -318,9 +318,8 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  /* The fields from `adapters` to `ended_ns` are used by the thread that submits frames. Those marked "lock
-   * `preparing`" are also changed by threads that prepare handles, which hold the lock `preparing` meanwhile. These
-   * threads also read `adapters` and `sampling`. */
+  /* The fields from `adapters` to `ended_ns` are used by the thread that submits frames. Threads that prepare handles
+   * also change those marked "lock `preparing`", while they hold that lock, and they read `adapters` and `sampling`. */
   struct adapters adapters;
   struct background background;
 
@@ -345,8 +344,8 @@ struct engine {
   /* size in bytes of the largest bank (earlier frames' keys and values) that was logged so far; protected by the lock
    * `preparing` */
   size_t told_bank;
-  /* levels of the U-Net, as bits, for which it was logged that the model has no layers for a bank (earlier frames' keys
-   * and values) there; protected by the lock `preparing` */
+  /* levels of the U-Net, as bits, for which the log already says that the model cannot have a bank (earlier frames'
+   * keys and values) there; protected by the lock `preparing` */
   unsigned told_layers;
   /* true: it was logged that a frame asks for more earlier frames than its handle's bank of them can store */
   bool told_room;
@@ -359,9 +358,9 @@ struct engine {
   /* true: the model can start only from pure noise (mini): the sampler always gets strength 1, and controls.strength
    * blends the picture with the input instead; false: strength decides where sampling starts */
   bool blends;
-  /* Versions of weights (plan_weights_version). text_weights: of the weights that the text encoders read; keys_weights:
-   * of the weights from which keys and values are computed. They were looked up when resources.version was
-   * weights_version, and are looked up again when that has changed. */
+  /* Versions of weights (plan_weights_version). text_weights: of those that the text encoders read; keys_weights: of
+   * those from which keys and values are computed. weights_version: resources.version at the time when these two were
+   * looked up; if it has changed since, they are looked up again. */
   uint64_t text_weights, keys_weights, weights_version;
 
   struct run_in_flight runs[IN_FLIGHT_MAX]; /* runs that were not seen to end, oldest first */
@@ -405,13 +404,13 @@ void prompts_leave(struct engine *engine);
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes the texts of all slots that were set, and the empty prompt, on a device that was just opened. */
 int prompts_restore(struct engine *engine, struct error *err);
-/* Finds the numbers of prompt slots in *run that have a weight in the run's first `rows` guidance rows (one for each
- * prompt). Stores the addresses of these numbers in used[], so that the caller can replace the numbers. Returns how
- * many there are. */
+/* Finds all prompts that the run uses: the slot numbers in *run that have a weight in its first `rows` guidance rows
+ * (one row for each prediction of a step). used[] gets the addresses of these numbers, so that the caller can replace
+ * them. Returns how many there are. */
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
 int prompts_used(struct run_params *run, int rows, int *used[USED_MAX]);
-/* Brings encodings of prompts up to date: if a weight of a text encoder has changed since a text was encoded, encodes
- * it again. Does so for the slots that the run's first `rows` guidance rows (one for each prompt) use. */
+/* Encodes a prompt again if a weight of a text encoder has changed since it was encoded. Does so for the slots that the
+ * run uses in its first `rows` guidance rows (predictions of a step). */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Returns the number of the slot that is read for `slot`: slot itself, or SLOT_EMPTY if no text was set for it. */
 int prompts_slot(const struct engine *engine, int slot);
@@ -423,23 +422,23 @@ bool prompts_zero_negative(const struct engine *engine);
 
 /* --- text_keys.c: attention keys and values of prompts on the device --- */
 
-/* text_keys_prepare prepares the programs that compute keys and values for prompts of as many chunks as this shape has,
+/* text_keys_prepare prepares the programs that compute prompts' keys and values, for this shape's number of chunks,
  * unless they exist already. text_keys_leave releases all such programs before the device is closed. */
 int text_keys_prepare(struct engine *engine, const struct frame_shape *shape, struct error *err);
 void text_keys_leave(struct engine *engine);
-/* Replaces in *run the slot number of each prompt by the index in device memory at which the keys and values of this
- * prompt are. If these keys and values are missing, chooses an index for them and starts to compute them.
- * prompts_refresh must have been called for the same run. shape: the shape of the run's handle (prepared engine). */
+/* Replaces the slot number of each prompt in *run by an index in device memory: that of the prompt's keys and values.
+ * If these are missing, chooses an index and starts to compute them. prompts_refresh must have been called for the same
+ * run. shape: the shape of the run's handle (prepared engine). */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle (prepared engine).
- * Both `slots` and `placed` are the frame's run parameters: `slots` names prompts by their slots, `placed` by the
- * places on the device to which text_keys_place has assigned the prompts' keys and values. */
+/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle. slots: the frame's
+ * run parameters, in which prompts are given by their slots; placed: the same after text_keys_place, in which they are
+ * given by the indices of their keys and values in device memory. */
 void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                     const struct run_params *placed);
-/* Returns true if a frame must wait for background work: the encoded texts, or the keys and values, that the frame
- * needs are still to be computed in the background. slots: the frame's run parameters, which name prompts by their
- * slots; places: the same, but text_keys_place has replaced the numbers of slots by indices of keys and values in
- * device memory; shape: that of the frame's handle (prepared engine). */
+/* Returns true if a frame must wait for background work, because its encoded texts, or its keys and values, are not
+ * computed yet. slots: the frame's run parameters, in which prompts are given by their slots; places: the same after
+ * text_keys_place, in which they are given by the indices of their keys and values in device memory; shape: that of the
+ * frame's handle (prepared engine). */
 bool text_keys_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                      struct run_params *places);
 
@@ -457,9 +456,9 @@ float clamp01(float x);
 /* Prepares a program that encodes texts or computes keys and values. In a smooth engine (one that works in the
  * background) its runs are divided into parts, so that frames can run between them. */
 int background_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
-/* Completes all background work, and then starts a run of a program that background_prepare has made. But a smooth
- * engine (one that works in the background) that has shown a frame only appends the run to its list of background work,
- * unless background.at_once is true. */
+/* Starts a run of a program that background_prepare has made, after all background work was completed. Exception: a
+ * smooth engine that has shown a frame only appends the run to its list of background work, unless background.at_once
+ * is true. */
 int background_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
 /* background_after_frame does a short part of the background work (encoding texts, changing weights for adapters); the
  * engine calls it after it has started a frame. background_tell_failure returns -1, once, with the error if such a
@@ -478,8 +477,8 @@ bool background_are_due(const struct background *background);
 /* --- shown.c: which prompts and adapters a frame shows --- */
 
 /* Fills in the prompts and style pictures of the run, applies the adapters' weights, and computes time projections.
- * Returns 1 if the run shows everything that the controls ask for, 0 if it shows texts, adapters or style pictures of
- * an earlier frame until the new ones are ready, -1 after a failure. */
+ * Returns 1 if the run shows everything that the controls ask for; 0 if some of it is not ready yet, so that texts,
+ * adapters or style pictures of an earlier frame are shown; -1 after a failure. */
 int shown_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                struct run_params *run, struct error *err);
 
@@ -541,8 +540,9 @@ int sampling_times(struct engine *engine, struct prepared *prepared, const struc
 /* Returns true if this run can use the previous frame's prompts while its own are not ready: the device has these
  * prompts' time projections for the run's steps, or the time projections do not depend on prompts. */
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run);
-/* Computes the time projections (with SDXL they contain the prompts' pooled texts) of a run that still uses the prompts
- * of the frame before, because its own are not ready. To be called only if sampling_keeps_texts has returned true. */
+/* Computes the time projections of a run that still uses the previous frame's prompts, because its own are not ready.
+ * (With SDXL the projections contain the prompts' pooled texts.) To be called only if sampling_keeps_texts has returned
+ * true. */
 int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepared, const struct run_params *run,
                                    struct error *err);
 
@@ -550,9 +550,9 @@ int sampling_times_of_former_texts(struct engine *engine, struct prepared *prepa
 
 /* Returns true if the model has self-attention that a bank (earlier frames' keys and values) can extend. */
 bool bank_is_possible(const struct engine *engine);
-/* bank_check refuses a bank (earlier frames' keys and values) that is too large, or at levels of the U-Net that the
- * model does not have. bank_choose sets the fields of the frame's shape that describe the bank; it refuses a bank if
- * the handle (prepared engine) has too many steps. */
+/* bank_check refuses a bank (earlier frames' keys and values) that is too large, or that is requested for levels which
+ * the U-Net does not have. bank_choose sets those fields of the frame's shape that describe the bank. It refuses a bank
+ * if the handle (prepared engine) has too many steps. */
 int bank_check(const struct engine *engine, const struct engine_shape *wish, struct error *err);
 int bank_choose(const struct engine *engine, const struct engine_shape *wish, struct frame_shape *shape,
                 struct error *err);
@@ -561,8 +561,8 @@ int bank_choose(const struct engine *engine, const struct engine_shape *wish, st
  * of the U-Net that have no bank. */
 size_t bank_bytes(const struct engine *engine, const struct prepared *prepared);
 void bank_tell(struct engine *engine, const struct prepared *prepared);
-/* Fills in run->bank, the use of earlier frames' keys and values, for these controls. If the controls ask for more
- * frames than the bank of the handle (prepared engine) can store, only that many are used, and a log line says so. */
+/* Fills in run->bank for these controls: how the run uses earlier frames' keys and values. If the controls ask for more
+ * frames than the handle's bank can store, the run uses as many as it stores, and a log line says so. */
 void bank_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                struct run_params *run);
 
@@ -576,13 +576,13 @@ void carry_fill(struct engine *engine, struct prepared *prepared, const struct c
 
 /* --- past.c: whether a run may use data of earlier frames --- */
 
-/* Refuses options that need earlier frames, such as --feedback, together with features that exclude them, such as a
- * stream batch. The sizes in `shape` must be set. */
+/* Refuses options that need earlier frames (such as --feedback) if the handle has features that exclude them (such as a
+ * stream batch). The sizes in `shape` must be set. */
 int past_check(const struct engine_shape *wish, const struct frame_shape *shape, struct error *err);
 /* Returns true if the requested features allow a canvas, an endless plane that follows the camera. */
 bool past_may_follow(const struct engine_shape *wish, const struct frame_shape *shape);
-/* Returns true if the run for this request must not use data that earlier frames left on the device
- * (engine_request.restart says when). */
+/* Returns true if this run must not use data that earlier frames left on the device. engine_request.restart says when
+ * that is so. */
 bool past_ends(const struct engine *engine, const struct engine_request *request);
 /* Called when the run for this request was started. Records what past_ends needs at the next request to decide whether
  * the next run may use data of this one. */
@@ -592,12 +592,12 @@ void past_follow(struct engine *engine, const struct engine_request *request, co
 
 /* Allocates the host memory in which the handle's noise is computed. The memory is freed with the handle. */
 int noise_allocate(struct prepared *prepared, struct error *err);
-/* Writes to the device the noise for the seeds and seed positions in controls[0] to controls[count - 1], one for each
- * frame of the run. The steps' noise is written only for steps in which the handle's sampler table adds noise. */
+/* Writes noise to the device: for each frame of the run, that of the seed and seed position in controls[i], i < count.
+ * The noise of steps is written only up to the last step in which the handle's sampler table adds noise. */
 int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
                 struct error *err);
-/* Computes on the host a part of the noise that later frames will need, if the seed position moves by less than one
- * seed a frame: the noise of the next seed in that direction. Called after a frame was started. */
+/* Computes noise in advance, on the host, a part in each call. If the seed position moves by less than one seed a
+ * frame, later frames will need the noise of the next seed in that direction. Called after a frame was started. */
 void noise_make_ahead(struct prepared *prepared);
 
 #endif

@@ -1,6 +1,6 @@
-/* Measures the motion of frames whose pictures nobody needs (engine_follow). A small program computes the motion into
- * tensors that the frame's program reads. So a later frame gets its position on the canvas (the plane that follows the
- * camera), and its moved noise, as if the pictures of all frames before it had been made. */
+/* Measures the motion of a frame without making its picture (engine_follow), for frames that are skipped. A small
+ * program writes the motion to tensors that the frame's program reads. So later frames have the same position on the
+ * canvas (the plane that follows the camera), and the same moved noise, as if no frame had been skipped. */
 #include "unet/base/platform.h"
 #include "unet/engine/engine_impl.h"
 

@@ -56,8 +56,8 @@ static int gather(const struct engine_request *request, struct batch *batch, str
   return 0;
 }
 
-/* Sets the frames that picture i is made from: the input frame (zeroed if the plan reads none), and the frame that its
- * controls read. */
+/* Sets the frames from which picture i is made: the input frame (zeroed if the plan reads none), and the frame for its
+ * controls. */
 static int choose_frame(const struct engine *engine, const struct engine_request *request, int i,
                         struct frame frames[FRAMES_MAX], struct error *err) {
   const struct frame *input = request->frame, *control = request->control_frame;
@@ -120,8 +120,8 @@ int engine_under_way(const struct prepared *prepared) {
   return count;
 }
 
-/* Returns what later runs of a stream batch, which compute the frame's later steps, must know about a request's
- * frame. */
+/* Returns the entry of the stream batch for a request's frame: what later runs must know when they compute the frame's
+ * later steps. */
 static struct batched_frame batched_frame_of(const struct engine_request *request, const struct run_params *run) {
   struct batched_frame newest = {.there = !request->drain,
                                  .identity = request->identity,
@@ -176,8 +176,8 @@ static void fill_detail(const struct engine *engine, const struct prepared *prep
   run->detail = last && last->there ? last->detail : newest->detail;
 }
 
-/* Fills in the parameters and the frames of the run that serves a request. Returns 1 if the frame shows everything that
- * its controls ask for, 0 if some texts, adapters or pictures are not ready yet, -1 after a failure. */
+/* Fills in the parameters and the frames of the run that serves a request. Returns 1 if everything that the frame's
+ * controls ask for is shown, 0 if some texts, adapters or pictures are not ready yet, -1 after a failure. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
                     struct batched_frame *newest, struct batch *batch, struct frame frames[FRAMES_MAX],
                     struct error *err) {

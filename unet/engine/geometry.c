@@ -7,7 +7,7 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, cons
   float w = (float)frame->width, h = (float)frame->height;
   struct geometry g = {0, 0, w, h, 0, 0, width, height};
   double shown = frame_aspect(frame);
-  /* aspect ratio of the frame divided by that of the picture, both as they are shown */
+  /* by how much the frame is wider than the picture: the quotient of their aspect ratios, both as they are shown */
   float wider = (float)(shape->aspect > 0 ? shown / shape->aspect : shown * height / width);
   if (fit == FIT_CROP) {
     g.source_w = wider > 1 ? w / wider : w;
@@ -25,10 +25,10 @@ static struct geometry fit_picture(enum fit fit, const struct frame *frame, cons
   return g;
 }
 
-/* Extends the width, or the height, of the rectangles in the frame and in the picture. The sides that the networks
- * compute are multiples of model_size_multiple, so they may be longer than the picture's; the rest is cropped later. If
- * the destination rectangle ends where the picture ends, it is extended to the end of what is computed. The source
- * rectangle is extended in proportion, so that the rest shows more of the source or repeats its edge. */
+/* Extends the rectangles in the frame and in the picture along one axis, to all pixels that the networks compute. Those
+ * are a multiple of model_size_multiple, so they may be more than the picture has; the surplus is cropped later. Only a
+ * rectangle that reaches the picture's end is extended. The one in the frame grows in proportion: the surplus shows
+ * more of the source, or repeats its edge. */
 static void extend(float *source_size, int dest, int *dest_size, int picture, int all) {
   if (dest + *dest_size < picture)
     return;

@@ -1,6 +1,6 @@
-/* Computes which prompts a run reads, and the factors with which the predictions for them are summed. In the formulas
- * below, g is the guidance scale, c the prediction with the prompt, u the one without it, i the one with the input
- * picture alone, and t the one with picture and prompt. */
+/* Computes which prompts a run reads, and the factors with which the predictions for them are summed. Letters in the
+ * formulas below: g is the guidance scale; c is the prediction with the prompt; u is that without it; i is that with
+ * the input picture alone; t is that with picture and prompt. */
 #include "unet/engine/engine_impl.h"
 
 float clamp01(float x) {

@@ -1,6 +1,6 @@
-/* The noise of frames: that of a seed, or at a position between two seeds. The host makes the noise of whole seeds and
- * writes it to the device. Between two seeds noise_program interpolates on the device: it reads the noise of both seeds
- * from the tensors prepared.ends, and writes the result to the tensors prepared.noise, which the frame's plan reads. */
+/* The noise of frames: that of a seed, or that of a position between two seeds. The host computes the noise of whole
+ * seeds and writes it to the device. Between two seeds, noise_program interpolates on the device: it reads both seeds'
+ * noise from the tensors prepared.ends, and writes the result to prepared.noise, which the frame's plan reads. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,9 +29,9 @@ int noise_allocate(struct prepared *prepared, struct error *err) {
   return 0;
 }
 
-/* Returns the first `elements` values of a seed's noise, a sequence of samples of `sample` values each; the first
- * sample has the number `first`. Computes only values that *made does not have yet; if *made has another seed's values,
- * these are dropped. */
+/* Returns the first `elements` values of a seed's noise: samples of `sample` values each, the first of which has the
+ * number `first`. *made keeps the computed values, so that only missing ones are computed; those of another seed are
+ * dropped. */
 static const float *make_noise(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t elements) {
   if (made->seed != seed)
     made->elements = 0;
@@ -45,10 +45,9 @@ static const float *make_noise(struct made_noise *made, uint64_t seed, size_t fi
   return made->values;
 }
 
-/* A seed's noise is a sequence of samples. The first ones are those with which sampling starts and those of all steps.
- * The one after them fills the second table of noise, which is needed only by noise that moves with the picture.
- * Returns that sample's number. The sample has memory of its own (prepared->second), so it can be computed without the
- * samples of the steps. */
+/* A seed's noise is a sequence of samples: first the sample with which sampling starts, then one for each step, then
+ * one for the second table of noise, which only noise that moves with the picture needs. Returns the number of that
+ * last sample. It has memory of its own (prepared->second), so it can be computed without the samples of the steps. */
 static size_t second_sample(const struct prepared *prepared) {
   return 1 + (size_t)prepared->shape.noise_samples;
 }
@@ -67,9 +66,9 @@ static int write_noise_sample(struct engine *engine, struct prepared *prepared, 
   return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
-/* Writes a seed's noise for one picture into the tensors of `program`, except for noise that they contain already
- * (*held tells which). The noise of a step is written only if the sampler's table adds noise in that step. end: 0 or 1,
- * only for noise_program, whose tensors contain the samples of two seeds: all of the first, then all of the second. */
+/* Writes a seed's noise for one picture into the tensors of `program`, except what they contain already (*held tells
+ * that). The noise of steps is written only up to the last step in which the sampler's table adds noise. end: for
+ * noise_program, which interpolates between two seeds: 0 or 1, the half of its tensors for this seed; otherwise 0. */
 static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
                        struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;
@@ -99,9 +98,9 @@ static bool holds(const struct prepared *prepared, const struct held_noise *held
   return held->start && held->second && held->seed == seed && held->samples >= sampler_table_noise(&prepared->table);
 }
 
-/* Interpolation reads the noise of two consecutive seeds. Memory 0 has the even seed's noise and memory 1 the odd
- * one's. So, when the seed position passes a whole seed, only one of the two has to be written anew. Returns the
- * number (0 or 1) of the memory for place->seed; place->to has the other one. */
+/* Interpolation reads the noise of two consecutive seeds. Memory 0 has the even seed's noise, memory 1 the odd one's.
+ * So when the position passes a whole seed, only one of the two is written anew. Returns the number (0 or 1) of the
+ * memory for place->seed; place->to uses the other one. */
 static int first_end(const struct noise_place *place) {
   return (int)(place->seed % 2);
 }
@@ -112,7 +111,7 @@ static int write_end(struct engine *engine, struct prepared *prepared, int pictu
                      err);
 }
 
-/* The positions between two seeds at which the noise of a run's pictures lies. */
+/* For each picture of a run, the position between two seeds of its noise. */
 struct noise_places {
   struct noise_place of[BATCH_MAX];
   int count;
@@ -131,9 +130,9 @@ static int write_ends(struct engine *engine, struct prepared *prepared, int pict
   return place->part > 0 ? write_end(engine, prepared, picture, place->to, 1 - first, err) : 0;
 }
 
-/* Makes noise between two seeds on the device: the noise of one seed times the cosine of an angle, plus that of the
- * other times the sine, so that the sum is standard normal again. Frames in flight need not be waited for: the device
- * works in order, so they have read the old noise before it is overwritten. */
+/* Makes noise between two seeds on the device: the first seed's noise times the cosine of an angle, plus the second
+ * one's times the sine, which is standard normal again. Frames in flight need not be waited for: the device works in
+ * order, so they have read the old noise before it is overwritten. */
 static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_places *places,
                          struct error *err) {
   static const double quarter_turn = 1.57079632679489661923;
@@ -185,14 +184,14 @@ static struct noise_place find_place(const struct controls *controls) {
   return (struct noise_place){seed, seed + 1, controls->seed_share > 0 ? 0 : position - whole};
 }
 
-/* Positions lie at seeds or between two seeds. Returns by how many seeds `to` lies above `from`, with fractions;
- * negative if `to` lies below `from`. */
+/* Returns by how many seeds the position `to` lies above the position `from`; negative if it lies below. Positions may
+ * lie between two seeds, so the result may have a fraction. */
 static double distance(const struct noise_place *from, const struct noise_place *to) {
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }
 
-/* Returns true if noise_program must make the picture's noise: its position is between two seeds, or it is at a seed
- * whose noise the device has only as one of the two ends of interpolation. */
+/* Returns true if noise_program must make the picture's noise. That is so if its position is between two seeds. It is
+ * also so at a seed if the device has that seed's noise only as an end of interpolation. */
 static bool goes_by_ends(const struct prepared *prepared, int picture, const struct noise_place *place) {
   const struct picture_noise *noise = &prepared->noises[picture];
   return place->part > 0 ||
@@ -208,8 +207,7 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
     places.of[i] = find_place(controls[i]);
     by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  /* noise_program writes the noise of all pictures of the run, so if one picture needs the program, it is used for
-   * all */
+  /* one program run writes the noise of all pictures, so if one of them needs noise_program, it is used for all */
   if (by_ends) {
     for (int i = 0; i < BATCH_MAX; i++)
       prepared->noises[i].whole = (struct held_noise){0};
@@ -223,9 +221,9 @@ int noise_bring(struct engine *engine, struct prepared *prepared, const struct c
   return status;
 }
 
-/* Computes the next values of a seed's noise in `made`, at most AHEAD_ELEMENTS, until `made` has `all` values. sample:
- * number of values of one sample (the noise for one latent); first: number of the first sample. Returns false if all
- * values were computed already. */
+/* Computes further values of a seed's noise, at most AHEAD_ELEMENTS, and appends them to `made`. Returns false if
+ * `made` had all of its `all` values before. sample: number of values of one sample (the noise of one latent); first:
+ * number of the first sample. */
 static bool make_some(struct made_noise *made, uint64_t seed, size_t first, size_t sample, size_t all) {
   size_t there = made->seed == seed ? made->elements : 0;
   make_noise(made, seed, first, sample, all < there + AHEAD_ELEMENTS ? all : there + AHEAD_ELEMENTS);

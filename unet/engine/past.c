@@ -28,7 +28,7 @@ static bool wants(const struct engine_shape *wish, int option) {
   return wanted[option];
 }
 
-/* Returns which of the features that exclude options (bits of enum exclusion) a requested handle has. */
+/* Returns those features of a requested handle that exclude some options, as bits of enum exclusion. */
 static unsigned features_of(const struct engine_shape *wish, const struct frame_shape *shape) {
   bool large = shape->width > MOTION_SIDE_MOST || shape->height > MOTION_SIDE_MOST;
   return (wish->text_to_image ? FROM_TEXT

@@ -34,9 +34,9 @@ void engine_nearest_size(const struct engine *engine, enum sizing sizing, int *w
   *height = nearest(*height, step, multiple);
 }
 
-/* Fails if a stream batch has too many steps, or if a side of the picture is too large, smaller than
- * model_size_multiple, or odd. The limit of a stream batch is in calls of the network, because PNDM makes one call more
- * than it has steps. */
+/* Fails if a stream batch has too many steps, or if a side of the picture is too large, too small (less than
+ * model_size_multiple) or odd. The steps of a stream batch are counted as calls of the network: PNDM makes one call
+ * more than it has steps. */
 static int check_shape(const struct model *model, const struct sampling *sampling, const struct frame_shape *shape,
                        struct error *err) {
   int least = model_size_multiple(model);
@@ -60,9 +60,9 @@ static void warn_of_steps(const struct engine *engine, const struct frame_shape 
              engine->model_path);
 }
 
-/* Checks the number of pictures that a run makes (the batch). Refuses more than one picture a run if the handle also
- * has a stream batch, controls, or, with SDXL, guidance by a negative prompt. A run has only one set of values for
- * these features, but each of its pictures would need values of its own. */
+/* Checks the number of pictures that a run makes (the batch). More than one cannot be combined with a stream batch,
+ * controls or, for SDXL, guidance by a negative prompt. These features need values of their own for each picture, but a
+ * run has only one set of them. */
 static int check_batch(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   if (wish->batch < 0 || wish->batch > BATCH_MAX)
     return error_set(err, STATUS_USAGE, "a batch of %d: 1 to %d pictures a run are supported", wish->batch, BATCH_MAX);

@@ -33,8 +33,8 @@ void prompts_leave(struct engine *engine) {
   }
 }
 
-/* Looks up the versions of the weights that the text encoders and the programs of keys and values read, if any weight
- * has changed since they were last looked up. */
+/* If any weight has changed since the last time, looks up the versions of those that the text encoders, and the
+ * programs for keys and values, read. */
 static void look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
     return;
@@ -187,7 +187,7 @@ static void warn_of_names(const struct engine *engine, const char *text) {
       warn_of_name(engine, text, &named);
 }
 
-/* Warns of parts of a prompt that have no effect, or another effect than their text suggests, such as words beyond the
+/* Warns of parts of a prompt that have no effect, or not the one that their text suggests, such as words beyond the
  * length limit. */
 static void warn_of_reading(const struct engine *engine, const char *text, const struct prompt *tokens,
                             unsigned notes) {
@@ -243,8 +243,8 @@ static char *words_of(const struct engine *engine, const char *text) {
   return engine->syntax == PROMPT_SYNTAX_PLAIN ? strdup(text) : named_take_out(text);
 }
 
-/* Returns the text that is encoded for a prompt: a negative prompt as it is, others as the model's list of styles
- * changes them. The caller frees it. NULL: out of memory. */
+/* Returns the text that is encoded for a prompt. A negative prompt is unchanged; others may be changed by the model's
+ * list of styles. The caller frees the text. NULL: out of memory. */
 static char *encoded_words(const struct engine *engine, int slot, const char *words) {
   return slot == SLOT_NEGATIVE ? strdup(words) : styles_prompt(engine->checkpoint->styles, words);
 }

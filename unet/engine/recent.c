@@ -20,8 +20,7 @@ static int oldest(const struct recent *recent) {
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]) {
   uint64_t come = 0;
   recent->now++;
-  /* Keys that are in the cache already are marked as used first. Only then are places found for the other keys, so that
-   * none of them takes the place of a key in keys[]. */
+  /* Mark keys that are in the cache as used before choosing entries to replace, so that none of these is replaced. */
   for (int i = 0; i < count; i++) {
     int place = find(recent, keys[i]);
     if (place >= 0)

@@ -1,5 +1,5 @@
-/* A cache of a few entries, for the keys and values of prompts on the device. It only decides which numbered place,
- * from 0, each entry has: if all places are taken, a new entry replaces the one that was used longest ago. */
+/* A cache of a few entries, for the keys and values of prompts on the device. It only decides which index each entry
+ * has, from 0. If all indices are taken, a new entry replaces the one that was used longest ago. */
 #ifndef UNET_ENGINE_RECENT_H
 #define UNET_ENGINE_RECENT_H
 
@@ -19,10 +19,12 @@ struct recent {
   uint64_t now;
 };
 
-/* Finds a place in the cache for each key. A key that is in the cache keeps its place; any other key gets, among the
- * places that have none of these keys, the one that was used longest ago. Keys are not 0 and may repeat; at most
- * recent->count of them are different. places[i] gets the place of keys[i]. Returns bits: bit i is set if keys[i] was
- * not in the cache, so that the caller must fill its place; of a repeated key only the first one's bit is set. */
+/* Gives each key an index in the cache. A key that is in the cache keeps its index. Any other key replaces the entry
+ * that was used longest ago, among those with none of these keys. Keys are not 0 and may repeat; at most recent->count
+ * of them are different. places[i] becomes the index of keys[i].
+ *
+ * Returns bits: bit i is set if keys[i] was not in the cache, so that the caller must compute what it stands for. Of a
+ * key that repeats, only the first one's bit is set. */
 uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
 /* Removes all entries from the cache. */
 void recent_forget_all(struct recent *recent);

@@ -7,9 +7,9 @@
 
 /* --- the choice of sampler, spacing and number of steps --- */
 
-/* Chooses the spacing of timesteps, and that of noise levels (sigmas) for samplers that have one. SPACING_AUTO: LCM and
- * TCD use their own spacing; other samplers use the checkpoint's, or "trailing" if it is an LCM checkpoint. Where noise
- * levels have a spacing, Euler still takes the first and the last level from the spacing of timesteps. */
+/* Chooses the spacing of timesteps and, for samplers that have one, the spacing of noise levels (sigmas). SPACING_AUTO:
+ * LCM and TCD use their own spacing; other samplers use the checkpoint's, or "trailing" if it is an LCM checkpoint.
+ * With a spacing of noise levels, Euler still takes the first and the last level from the spacing of timesteps. */
 static void choose_spacing(struct sampling *sampling, enum spacing wish, const struct scheduler_config *config) {
   bool levels = wish >= SPACING_KARRAS;
   sampling->sigmas = levels ? wish : SPACING_AUTO;
@@ -44,8 +44,8 @@ void sampling_begin(struct sampling *sampling, const struct engine_params *param
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;
-  /* Full LCM models, in which guidance is an input, have a pipeline of their own in diffusers; LCM merged into other
-   * models runs in Stable Diffusion's pipelines. */
+  /* diffusers has a pipeline of its own for full LCM models, in which guidance is an input. Other models with LCM
+   * weights merged in run in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
   sampling->noisiest = checkpoint->noisiest;
@@ -181,9 +181,9 @@ static struct conditioning conditioning_of_former_texts(const struct engine *eng
 bool sampling_keeps_texts(const struct engine *engine, struct prepared *prepared, const struct run_params *run) {
   if (!prepared->times_known || !tensor_exists(engine->model.pooled))
     return prepared->times_known;
-  /* The time projections on the device contain the pooled texts. They can be used only if they were made for the same
-   * steps, and for the texts of the previous frame. Otherwise they cannot be computed again, because the pooled texts
-   * on the device may be those of this frame already. */
+  /* The time projections on the device contain pooled texts. They can be used for the previous frame's texts only if
+   * they were made from those, and for the same steps. They cannot be computed again from those texts: the pooled texts
+   * on the device may be this frame's already. */
   const struct conditioning now = conditioning_of_former_texts(engine, prepared, run);
   return same_conditioning(&prepared->times, &now);
 }

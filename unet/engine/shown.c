@@ -1,6 +1,6 @@
 /* Decides which prompts and adapters a frame shows while others are made in the background. choose_showing decides, and
- * starts to make what is missing; fill_prompts fills in the run accordingly. Work that has begun is completed before
- * new work begins, so that even a text which changes with every frame is shown at some time. */
+ * starts to make what is missing. fill_prompts fills in the run accordingly. Work that has begun is completed before
+ * new work begins. So even if the text changes with every frame, some texts are shown. */
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
@@ -20,8 +20,8 @@ enum { JOBS_AHEAD = 8 };
 /* --- encoding the texts, and computing the keys and values, that a frame needs --- */
 
 /* Starts to encode those texts of the run that are not encoded yet, and to compute missing keys and values. *placed
- * becomes a copy of *run in which each prompt is given not by its slot, but by the index of the device memory that
- * holds its keys and values. */
+ * becomes a copy of *run in which prompts are given not by their slots, but by the indices of their keys and values in
+ * device memory. */
 static int begin_prompts(struct engine *engine, const struct frame_shape *shape, struct run_params *run,
                          struct run_params *placed, struct error *err) {
   *placed = *run;
@@ -49,9 +49,9 @@ static void ask_for_merge(struct engine *engine, const struct frame_shape *shape
 
 /* --- choosing which prompts and adapters a frame shows --- */
 
-/* Returns true if a handle (prepared engine) of this shape can read the keys and values of the prompts that the frame
- * before showed. It can if it has at most as many guidance rows and the same number of chunks (parts of a prompt) as
- * that frame's handle, and if there are keys and values for the networks of its controls. */
+/* Returns true if a handle of this shape can read the keys and values of the prompts that the previous frame showed. It
+ * must have the same number of chunks (parts of a prompt) as that frame's handle, at most as many guidance rows, and
+ * only controls whose networks have keys and values for these prompts. */
 static bool can_read(const struct shown *shown, const struct frame_shape *shape) {
   return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
          !(shape->controls & ~shown->controls);
@@ -63,10 +63,10 @@ static bool may_begin(const struct background *b) {
   return b->merge == MERGE_NONE && b->count - b->first < JOBS_AHEAD;
 }
 
-/* Decides with which texts and adapters the frame is made (enum showing); -1: failure. A smooth engine makes in the
- * background what the frame's controls ask for and is not ready yet. A change of the weights for adapters is started
- * only when no other background work is left. The encoding of texts is not started while the weights are being changed,
- * or while too many jobs wait. *placed is filled in for SHOW_READY. */
+/* Decides with which texts and adapters the frame is made (enum showing); -1: failure. *placed is filled in for
+ * SHOW_READY. What the frame's controls ask for and is not ready yet, a smooth engine makes in the background. It
+ * starts to change weights for adapters only when no other background work is left. It does not start to encode texts
+ * while weights are being changed, or while too many jobs wait. */
 static int choose_showing(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                           struct run_params *run, struct run_params *placed, struct error *err) {
   const struct background *b = &engine->background;
@@ -104,9 +104,9 @@ static int make_now(struct engine *engine, const struct frame_shape *shape, cons
   return status;
 }
 
-/* Fills in the prompts that the run reads, and computes the time projections. Afterwards run->prompt has the numbers by
- * which the device finds the prompts' keys and values, instead of numbers of prompt slots. Returns 1 if the run shows
- * the prompts that the controls ask for, 0 if it shows the prompts of the previous frame, -1 on failure. */
+/* Fills in the prompts that the run reads, and computes the time projections. Afterwards run->prompt names prompts not
+ * by their slots, but by the indices of their keys and values in device memory. Returns 1 if the run shows the prompts
+ * that the controls ask for, 0 if it shows those of the previous frame, -1 on failure. */
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
   struct run_params placed;

@@ -63,9 +63,9 @@ static void fill_window(struct window *w, int from, double scale, int at, double
   }
 }
 
-/* Computes the windows (source samples and weights) for the samples `offset` to `offset` + count - 1 of a line that is
- * resized from `from` to `to` samples. The caller frees the result, whose weights are in the same block of memory.
- * NULL: out of memory. */
+/* Computes the windows for samples `offset` to `offset` + count - 1 of a line that is resized from `from` to `to`
+ * samples: which source samples are averaged, with which weights. The caller frees the result; the weights are in the
+ * same block of memory. NULL: out of memory. */
 static struct window *make_windows(int from, int to, int offset, int count) {
   double scale = (double)from / to;
   size_t most = (size_t)ceil(2 * fmax(scale, 1)) * 2 + 1;

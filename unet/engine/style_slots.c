@@ -1,6 +1,6 @@
 /* Style pictures: opens the IP-Adapter, and computes the attention keys and values of up to STYLES_MAX pictures. The
- * device has memory for two sets of them for each picture, so that frames show the current set while the next one is
- * computed in the background. */
+ * device has memory for two sets of them for each picture: frames read the current set while the next one is computed
+ * in the background. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +173,9 @@ static int start(struct engine *engine, int slot, struct error *err) {
   return 0;
 }
 
-/* For each slot of a style picture: makes frames read the new picture's keys and values if they are computed, else
- * starts to compute them if the device is free for that. Returns 1 if frames read all style pictures that were set, 0
- * if some are not ready, -1 on failure. */
+/* For each slot of a style picture: if the new picture's keys and values are computed, makes frames read them; if not,
+ * starts to compute them, provided that the device is free for that. Returns 1 if frames read all style pictures that
+ * were set, 0 if some are not ready, -1 on failure. */
 static int refresh(struct engine *engine, struct error *err) {
   bool whole = true;
   for (int i = 0; i < STYLES_MAX; i++) {

@@ -5,10 +5,10 @@
 
 #include "unet/engine/engine_impl.h"
 
-/* Returns the index, in model.texts, of the encoded text that is chunk c of a prompt in a handle with `chunks` chunks.
- * `most` is the number of chunks of the run's longest prompt, to which shorter ones are filled up with the empty
- * prompt. If `chunks` is a multiple of `most`, prompts are repeated, which changes no picture: softmax gives the same
- * mean if all keys occur equally often. */
+/* Returns the index in model.texts of the encoded text for chunk c of a prompt, in a handle with `chunks` chunks. most:
+ * number of chunks of the run's longest prompt; shorter ones are filled up with the empty prompt. If `chunks` is a
+ * multiple of `most`, prompts are repeated instead. That changes no picture: softmax gives the same mean if all keys
+ * occur equally often. */
 static int chunk_place(const struct engine *engine, int slot, int c, int most, int chunks) {
   c = chunks % most ? c : c % most;
   return c < engine->slots[slot].chunks ? text_place(slot, c) : text_place(SLOT_EMPTY, 0);
@@ -22,8 +22,8 @@ static uint64_t text_keys_name(const struct engine *engine, int slot, int most) 
 }
 
 /* Starts to compute the keys and values of the prompt in a slot, one chunk a run. most: number of chunks of the longest
- * prompt that is used with this one; chunks: number of chunks for which the handle is prepared; place: index of the
- * device memory into which the keys and values go. */
+ * prompt of the frame; chunks: number of chunks for which the handle is prepared; place: index in device memory of the
+ * keys and values. */
 static int make_keys(struct engine *engine, struct program *program, int slot, int most, int chunks, int place,
                      struct error *err) {
   for (int c = 0; c < chunks; c++) {
@@ -69,10 +69,10 @@ static int count_different(const uint64_t *names, int count) {
 
 enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
 
-/* names[] lists the keys and values of prompts whose memory on the device must not be used for others. As long as
- * frames show old prompts because the wanted ones are not computed yet, appends the old prompts' keys and values. If
- * there is not enough memory for old and wanted ones, completes the background work instead, after which the old ones
- * may be overwritten. count: number of names so far. Returns the new number, or -1. */
+/* names[] lists the keys and values of prompts that must stay in device memory. While frames show old prompts because
+ * the wanted ones are not computed yet, appends the old prompts' keys and values. If there is no room for both,
+ * completes the background work instead; the old ones may then be overwritten. count: number of names so far. Returns
+ * the new number, or -1. */
 static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
   const struct shown *shown = &engine->background.shown;
   if (!shown->known || shown->chunks != chunks)
@@ -84,9 +84,9 @@ static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MA
   return background_finish(engine, err) < 0 ? -1 : count;
 }
 
-/* Chooses memory on the device (a numbered place) for the keys and values of each slot's prompt, and starts to compute
- * those that are missing. Runs in flight need not be waited for: the device works in order, so they have read old keys
- * and values before these are overwritten. */
+/* Chooses an index in device memory for the keys and values of each slot's prompt, and starts to compute those that are
+ * missing. Runs in flight need not be waited for: the device works in order, so they have read old keys and values
+ * before these are overwritten. */
 static int place_slots(struct engine *engine, const struct frame_shape *shape, const int *slots, int count, int *places,
                        struct error *err) {
   int chunks = shape->chunks;
@@ -151,8 +151,8 @@ static bool reads(struct run_params *run, int rows, int slot) {
   return false;
 }
 
-/* Returns true if this program computes keys and values, of the model or of a control's network, that a handle of this
- * shape reads. */
+/* Returns true if this program computes keys and values that a handle of this shape reads: those of the model or of a
+ * control's network. */
 static bool makes_keys(const struct engine *engine, const struct frame_shape *shape, const struct program *program) {
   bool makes = program == engine->keys[shape->chunks - 1].program;
   for (int i = 0; i < CONTROLS_MAX; i++)

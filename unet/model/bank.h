@@ -29,9 +29,9 @@ unsigned bank_levels_there(const struct walk *walk, int scale);
 /* Returns the two finest of the levels `there` (bits), at which self-attention uses a bank (earlier frames' keys and
  * values) by default: 1/8 and 1/16 for SD 1 and 2, 1/16 and 1/32 for SDXL. */
 unsigned bank_levels_usual(unsigned there);
-/* Appends OP_RECALL, which updates the count of stored frames at the beginning of a run, and returns the bank (earlier
- * frames' keys and values) for the U-Net's call 0. global: how the whole picture moved (motion.h); a cut (change of
- * scene) in `global` empties the bank. No tensor: motion is not measured. */
+/* Appends OP_RECALL, which updates the count of stored frames at the beginning of a run. Returns the bank (earlier
+ * frames' keys and values) for the U-Net's call 0. global: how the whole picture moved (motion.h); if it says that the
+ * scene has changed (a cut), the bank is emptied. No tensor: motion is not measured. */
 struct bank bank_begin(struct plan *plan, int room, unsigned levels, int scale, struct tensor global);
 /* Adds the keys and values of earlier frames to the operands of the attention *op, if the bank stores those of this
  * layer. The layer is identified by the plan's present prefix of names. */

@@ -1,8 +1,10 @@
 /* The layers of the blocks of diffusers' UNet2DConditionModel. Each function appends a layer's ops to the plan and
- * returns the layer's output. Two inputs of layers are computed outside the U-Net, because they depend on the timestep
- * alone or on the prompt alone: the time projections that residual blocks add, and the keys and values of all attention
- * to the text. Each of the two is the result of one linear layer, in which the weights of all layers are stacked;
- * walk.h says which channels belong to which layer. */
+ * returns the layer's output.
+ *
+ * Two inputs of layers are computed outside the U-Net: the time projections that residual blocks add, because they
+ * depend on the timestep alone; and the keys and values of all attention to the text, because they depend on the prompt
+ * alone. Each is the result of one linear layer, in which the weights of all layers are stacked; walk.h says which
+ * channels belong to which layer. */
 #ifndef UNET_MODEL_BLOCKS_H
 #define UNET_MODEL_BLOCKS_H
 
@@ -35,9 +37,9 @@ struct skips {
   int count;
 };
 
-/* Appends one layer of the U-Net's list of layers (walk) to the plan, applied to x, and returns its output. A layer
- * whose second input is a skip connection removes the last entry of skips; an output that the up blocks need is
- * appended to skips. */
+/* Appends one layer of the U-Net's list of layers (walk), applied to x, to the plan. Returns its output. If the layer
+ * reads a skip connection, the last entry of skips is removed. If the up blocks need the layer's output, it is appended
+ * to skips. */
 struct tensor block_layer(const struct unet_call *call, const struct unet_layer *layer, struct tensor x,
                           struct skips *skips);
 

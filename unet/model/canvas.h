@@ -8,24 +8,24 @@
 
 struct canvas {
   struct canvas_size size;
-  /* the state (a tensor that outlives a run) in which OP_CANVAS_PLACE stores where the frame lies on the canvas, an
-   * endless plane that stands still in the scene while the camera moves */
+  /* the state (a tensor that outlives a run) in which OP_CANVAS_PLACE stores where the frame lies on the canvas: an
+   * endless plane on which the scene stands still while the camera moves */
   struct tensor place;
 };
 
-/* Returns the sizes of a canvas (an endless plane on which the scene stands still while the camera moves) for frames
- * of h x w pixels (multiples of model_size_multiple). The networks compute a part of the canvas, the window. Its sides
- * are the smallest multiples of model_size_multiple and of model_lattice that have room for the frame wherever it
- * lies. */
+/* Returns the sizes of a canvas (an endless plane on which the scene stands still while the camera moves) for frames of
+ * h x w pixels (multiples of model_size_multiple). The networks compute a window of the canvas, in which the frame may
+ * lie anywhere. The window's sides are the smallest multiples of model_size_multiple and model_lattice with room for
+ * that. */
 struct canvas_size canvas_size_for(const struct model *model, int h, int w);
 
-/* Appends the op that computes where the frame lies on the canvas, an endless plane on which the scene stands still
- * while the camera moves. global: the state with the motion of the whole picture since the last frame (enum
+/* Appends the op that computes where the frame lies on the canvas (an endless plane on which the scene stands still
+ * while the camera moves). global: the state that says how the whole picture moved since the last frame (enum
  * global_value). */
 struct canvas canvas_begin(const struct canvas_size *size, struct plan *plan, struct tensor global);
-/* Appends the op that draws a picture of the frame's size into the window, at the frame's position in the window, and
- * returns the window. The window is the part of the canvas (an endless plane) that the networks compute. A mask's
- * values, 0 or 1, remain 0 or 1. */
+/* Appends the op that draws a picture of the frame's size into the window, where the frame lies in it. Returns the
+ * window: the part of the canvas (an endless plane) that the networks compute. canvas_draw_mask keeps a mask's values 0
+ * or 1. */
 struct tensor canvas_draw(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor picture);
 struct tensor canvas_draw_mask(const struct canvas *canvas, struct plan *plan, const char *name, struct tensor mask);
 /* Appends the op that cuts the frame's part out of `made`, and returns it. `made` is a picture of the window, the part

@@ -49,9 +49,9 @@ static struct tensor read_hint(const struct net *net, const struct controlnet_co
   return x;
 }
 
-/* Copies x to a state of the plan (a tensor that outlives a run) and returns the state. So x can be read by ops outside
- * the region (ops that a run may skip) that makes it, and in runs that skip this region. `what` and `number` make the
- * state's name. */
+/* Copies x to a state of the plan (a tensor that outlives a run) and returns the state. Unlike x, it can be read
+ * outside the region (ops that a run may skip) that computes x, and in runs that skip this region. `what` and `number`
+ * make the state's name. */
 static struct tensor keep(const struct control *control, struct plan *plan, const char *what, int number,
                           struct tensor x) {
   char name[48];
@@ -136,8 +136,8 @@ static void begin_region(const struct control *control, const struct control_pla
   plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});
 }
 
-/* Returns x with the picture of each latent repeated, once for each of its guidance rows (copies for several prompts)
- * in this call. Returns x itself if it has as many pictures already. */
+/* Returns x with the picture of each latent repeated, once for each of its guidance rows (copies for several prompts).
+ * If x has as many pictures already, returns x itself. */
 static struct tensor for_rows(const struct control_place *place, struct tensor x) {
   int n = guidance_total(place->rows, place->latents);
   if (x.n == n)
@@ -156,9 +156,9 @@ static struct op_inject injection(const struct control *control, const struct co
   return op;
 }
 
-/* Returns how many attention heads a ControlNet's blocks with this many channels have, or 1 if there are no such
- * blocks. The attention that averages the map of a "shuffle" ControlNet has the same number, because devices have
- * kernels for heads of that width. */
+/* Returns how many attention heads a ControlNet's blocks with this many channels have; 1: there are no such blocks.
+ * Used for the attention that averages a "shuffle" ControlNet's outputs: devices have kernels for heads of the same
+ * width. */
 static int heads_of(const struct unet_config *body, int channels) {
   for (int i = 0; i < body->levels; i++)
     if (body->channels[i] == channels)
@@ -201,8 +201,8 @@ static void inject(const struct control *control, const struct control_place *pl
     snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
     op.x = last ? own_mid : own->list[i];
     op.y = last ? mid : skips->list[i];
-    /* If a control's outputs are averaged over the picture, guess mode must weaken none of them. So each gets the index
-     * of the last output, whose factor in guess mode is 1 (inject_guess). */
+    /* Outputs that are averaged over the picture must not be weakened by guess mode. So each gets the index of the last
+     * output, whose factor in guess mode is 1 (inject_guess). */
     if (control_is_pooled(control)) {
       op.x = mean_of(control, place->plan, op.x);
       op.index = own->count;

@@ -1,9 +1,10 @@
 /* Controls in a frame's plan. A control is a map made from the picture, and a network (ControlNet or T2I-Adapter) that
  * reads the map and adds its outputs to those of the U-Net's down and middle blocks.
  *
- * The map, and everything that depends on it alone, is computed once a run and stored in states, by a region (ops that
- * a run may skip) that runs if run.control[].map is set. The ops that add results in each call of the U-Net are in
- * regions that run if the control's gain is not 0. A plan without controls has no such ops. */
+ * The map, and all that depends on it alone, is computed at most once a run and stored in states. These ops are in a
+ * region (ops that a run may skip) that is executed if run.control[].map is set. The ops that add results in each call
+ * of the U-Net are in regions that are executed if the control's gain is not 0. A plan without controls has no such
+ * ops. */
 #ifndef UNET_MODEL_CONTROL_H
 #define UNET_MODEL_CONTROL_H
 
@@ -33,8 +34,8 @@ int control_init(struct control *control, int index, enum map_kind map, const st
 void control_free(struct control *control); /* frees the control's memory; accepts a zeroed control */
 
 bool control_is_controlnet(const struct control *control);
-/* Returns true if the control is a ControlNet whose outputs are averaged over the picture before they are added, and
- * are added only to the prediction for the prompt (a "shuffle" ControlNet). */
+/* Returns true for a "shuffle" ControlNet: its outputs are averaged over the picture, and added only to the prediction
+ * for the prompt. */
 bool control_is_pooled(const struct control *control);
 
 /* The features that a control's network computes from a frame's map. A ControlNet has one tensor, which is added to the
@@ -48,16 +49,16 @@ struct control_features {
 /* Appends the ops that compute the features from `map` [1, H, W, 3] and store them in states of the plan. The caller
  * begins the map's region (ops that a run may skip) before and ends it afterwards. */
 struct control_features control_read_map(const struct control *control, struct plan *plan, struct tensor map);
-/* In a stream batch of `frames` frames, appends the ops that put this run's features before those of earlier frames,
- * and replaces *features by all of them, newest first. Called after the ops that make the map, which a run may skip;
- * these ops are never skipped. */
+/* For a stream batch of `frames` frames: appends ops that store this run's features before those of earlier frames.
+ * *features becomes all of them, newest first. The ops that make the map are in a region that a run may skip; these ops
+ * must be appended after it and are never skipped. */
 void control_queue(const struct control *control, struct plan *plan, int frames, struct control_features *features);
 
 /* The call of the U-Net to whose tensors controls add their features. */
 struct control_place {
   struct plan *plan;
-  int step; /* number of the U-Net's call, from 0; in the plan's loop: number of the call in the loop's first iteration
-             * (each further iteration is the next call) */
+  int step; /* number of the U-Net's call, from 0. In the plan's loop it is the number of the call in the first
+             * iteration; in iteration i the call has the number step + i */
   bool loop;
   /* number of latents in the call. It is 1, or more with a stream batch: latent i is then in the sampler's step number
    * `step` + i */
@@ -65,16 +66,16 @@ struct control_place {
   /* how many guidance rows (copies of a latent, one for each prompt) the call's first latent has, and how many each
    * later latent has */
   struct guidance_rows rows;
-  struct tensor x; /* input of the U-Net's call, which ControlNets read as well: [rows of all latents, h, w, c] */
-  /* number, in the plan, of the first op of this U-Net call: a device may run the ControlNet's layers at the same time
-   * as the ops from there on */
+  struct tensor x; /* input of this call, which ControlNets read as well: [guidance rows of all latents, h, w, c] */
+  /* number of the first op of this U-Net call in the plan: from this op on, a device may run the call's ops and the
+   * ControlNet's layers at the same time */
   int parallel_with;
 };
 
 /* Appends a ControlNet for one call of the U-Net, and adds its outputs to the tensors of `skips` and to `mid`, in
- * place. Does nothing for other kinds of controls. moment: the inputs that differ from call to call. times is the table
- * of the network's time projections, whose rows `first` to `first` + count - 1 belong to the call; keys has the keys
- * and values of all prompts; prompt is the op that chooses those for the call. */
+ * place. Does nothing for other kinds of controls. moment: the inputs that differ from call to call. times: the table
+ * of the network's time projections; its rows `first` to `first` + count - 1 belong to the call. keys: keys and values
+ * of all prompts. prompt: the op that chooses those for the call. */
 struct control_moment {
   struct tensor times, keys;
   int first, count;
@@ -84,8 +85,8 @@ struct control_moment {
 void control_inject(const struct control *control, const struct control_place *place,
                     const struct control_features *features, const struct control_moment *moment,
                     const struct skips *skips, struct tensor mid);
-/* Adds the feature that a T2I-Adapter has for this layer, if it has one, to the layer's output x, in place. Does
- * nothing for other kinds of controls. */
+/* Adds a T2I-Adapter's feature for this layer to the layer's output x, in place. Does nothing if the adapter has none
+ * for this layer, and for other kinds of controls. */
 void control_add_level(const struct control *control, const struct control_place *place,
                        const struct control_features *features, const struct unet_layer *layer, struct tensor x);
 

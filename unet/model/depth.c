@@ -114,8 +114,8 @@ static struct tensor mlp(const struct depth_net *d, struct tensor x, int index) 
                 (struct op_linear){.x = h, .residual = x});
 }
 
-/* Appends the backbone, and stores in `features` the tokens after each layer whose output the neck (the part of the
- * network after the backbone) reads. The neck applies *norm to them first. */
+/* Appends the backbone. After some of its layers the neck (the next part of the network) reads the tokens; `features`
+ * gets these. The neck applies *norm to them first. */
 static void backbone(const struct depth_net *d, struct tensor picture, float scale, float bias,
                      struct tensor features[DEPTH_FEATURES], struct prologue *norm) {
   const struct depth_config *config = d->config;
@@ -138,8 +138,8 @@ static void backbone(const struct depth_net *d, struct tensor picture, float sca
 
 /* --- neck and head of the depth network (DPT) --- */
 
-/* Turns tokens into a picture with 4, 2, 1 or 1/2 times as many pixels along each axis as there are patches. The class
- * token is left out. */
+/* Turns tokens into a picture that has, along each axis, 4, 2, 1 or 1/2 times as many pixels as there are patches. The
+ * class token is left out. */
 static struct tensor reassemble(const struct depth_net *d, int index, struct tensor tokens, struct prologue norm) {
   static const int strides[DEPTH_FEATURES] = {4, 2, 1, 1};
   struct plan *plan = d->net.plan;
@@ -180,9 +180,9 @@ static struct tensor resize(const struct depth_net *d, struct tensor x, int h, i
   return plan_resize(d->net.plan, "resize", (struct op_resize){.x = x, .residual = added, .y = {.h = h, .w = w}});
 }
 
-/* Fuses the features of several layers, from the coarsest to the finest. The projection that follows a resizing is
- * applied before it, where there are a quarter of the pixels. Both are linear, and the weights of the resizing sum to
- * 1, so that the bias needs no change. */
+/* Fuses the features of several layers, from the coarsest to the finest. The model resizes each sum to twice its size
+ * and then projects it. Here the projection comes first, on a quarter of the pixels. The result is the same: both are
+ * linear, and the weights of the resizing sum to 1, so that the bias needs no change. */
 static struct tensor fuse(const struct depth_net *d, const struct tensor features[DEPTH_FEATURES]) {
   struct plan *plan = d->net.plan;
   struct tensor x = {0};

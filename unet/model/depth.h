@@ -20,23 +20,24 @@ struct depth {
 int depth_open(struct depth **depth, const char *folder, struct error *err);
 void depth_close(struct depth **depth); /* closes the model; *depth becomes NULL; does nothing if it is NULL */
 
-/* The picture's size for the network, in patches along each side. A picture is resized before the network reads it: its
- * shorter side to the model's own size (518 pixels, 37 patches), its longer side in proportion, rounded to whole
- * patches and limited to four times that size. */
+/* The picture's size for the network, in patches along each side. A picture is first resized: its shorter side to the
+ * model's own size (518 pixels, 37 patches), its longer side in proportion, rounded to whole patches, but at most four
+ * times the shorter one. */
 struct depth_grid {
   int rows, columns;
 };
 struct depth_grid depth_grid(const struct depth *depth, int width, int height);
 
-/* Appends the depth network for a picture [1, H, W, 3] whose value x * scale + bias is in 0..1. Returns the relative
- * inverse depth, at least 0 and larger for what is nearer, as [1, patch * rows, patch * columns, 1]. */
+/* Appends the depth network for a picture [1, H, W, 3] of which x * scale + bias is in 0..1. Returns the relative
+ * inverse depth, [1, patch * rows, patch * columns, 1]: at least 0, and larger for what is nearer. */
 struct tensor depth_predict(const struct depth *depth, struct plan *plan, struct tensor picture, float scale,
                             float bias);
 
-/* Appends the depth map [1, H, W, 3] in 0..1 of a picture as depth_predict takes it, and returns it. y: the state that
- * it is written to; no tensor: a temporary. The depths that are shown as 0 and as 1 follow the scene slowly. They are
- * stored in the plan's state "control NUMBER range" (counted from 1); run.control[control].param[0] is the speed at
- * which they change. */
+/* Appends the ops for the depth map [1, H, W, 3] in 0..1 of a picture (see depth_predict), and returns the map. y: the
+ * state that it is written to; no tensor: a temporary.
+ *
+ * The depths that become 0 and 1 follow the scene slowly, at the speed run.control[control].param[0]. They are stored
+ * in the plan's state "control NUMBER range" (counted from 1). */
 struct tensor depth_map(const struct depth *depth, struct plan *plan, struct tensor picture, float scale, float bias,
                         int control, struct tensor y);
 

@@ -17,9 +17,9 @@ struct depth_linear depth_scaled(const struct depth *depth, const struct net *ne
 /* Returns a linear layer that replaces the convolution which reads patches: applied to the output of OP_PATCHES, it
  * gives the convolution's result. columns: number of values in a row of that output. */
 struct depth_linear depth_patches(const struct depth *depth, const struct net *net, int columns);
-/* Returns the vectors that are added to the tokens after the patches' layer: [1 + patches, 1, 1, hidden_size]. They are
- * the resized table of position embeddings. The class token is added to the first row, and the bias that the layer adds
- * is subtracted from that row. */
+/* Returns the vectors that are added to the tokens after the patches' layer: [1 + patches, 1, 1, hidden_size], the
+ * resized table of position embeddings. The first row is for the class token: the token itself is added to it, and the
+ * bias that the layer adds is subtracted. */
 struct tensor depth_positions(const struct depth *depth, const struct net *net, struct depth_grid grid);
 /* Returns a linear layer that, with OP_UNPATCH after it, does the work of a transposed convolution of the file. That
  * convolution's stride must equal the size of its kernel. name: the convolution's key, without ".weight" and

@@ -44,8 +44,8 @@ struct denoising {
 
 /* The data with which the ops of one call of the U-Net are appended to the plan. */
 struct call {
-  /* number of the U-Net's call, from 0; if the call has several latents, the sampler step of the first one. In a loop:
-   * the number in the loop's first iteration */
+  /* number of the U-Net's call, from 0; in a loop that of the first iteration. If the call has several latents (stream
+   * batch), this is the sampler step of the first one */
   int step;
   bool loop;
   int rows; /* number of guidance rows (copies of a latent for several prompts) of all latents together */
@@ -181,10 +181,10 @@ static struct tensor texts_of(const struct denoising *d, int rows) {
 }
 
 /* Appends the sampler's steps, each with a call of the U-Net. A few steps are unrolled, because a GPU takes 3 to 5 us
- * between iterations of a loop (H200); more steps become a loop, because preparing an unrolled step takes 10 ms. The
+ * between iterations of a loop (H200). More steps become a loop, because preparing an unrolled step takes 10 ms. The
  * first step is always unrolled if it has another number of guidance rows (copies of a latent for several prompts) than
- * the rest. With a bank (keys and values of earlier frames) all steps are unrolled, because each step has ring buffers
- * of its own. */
+ * the rest. With a bank (keys and values of earlier frames), each step has ring buffers of its own, so all steps are
+ * unrolled. */
 static void denoise(const struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   bool loop = d->shape->steps > (d->bank.room ? BANK_CALLS_MAX : UNROLLED_MAX), apart = rows.first != rows.each;
@@ -201,9 +201,9 @@ static void denoise(const struct denoising *d) {
   plan_loop_end(d->plan);
 }
 
-/* Makes a state (a tensor that outlives a run) that is a queue with one tensor for each frame of a stream batch (frames
- * at different steps in one run), and returns it. Appends the op that moves the queue on: `newest`, this run's tensor,
- * becomes the first entry, and the others move back by one. */
+/* Makes a queue with one tensor for each frame of a stream batch (frames at different steps in one run), and returns
+ * it. The queue is a state (a tensor that outlives a run). Appends the op that moves its entries back by one and writes
+ * `newest`, this run's tensor, to the first entry. */
 static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
   if (!tensor_exists(newest))
     return newest;
@@ -241,8 +241,8 @@ static struct tensor batch_reference(const struct denoising *d) {
   }
 }
 
-/* Appends all steps of a stream batch as one call of the U-Net, in which latent i belongs to the frame that was
- * submitted i runs ago. */
+/* Appends all steps of a stream batch as one call of the U-Net. Latent i of the call belongs to the frame submitted i
+ * runs ago. */
 static void denoise_batch(struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   int total = guidance_total(rows, d->shape->steps);
@@ -298,8 +298,8 @@ static struct tensor map_state(const struct control *control, struct plan *plan,
   return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
 }
 
-/* Appends the op that reads the second source's frame, inside the region (ops that a run may skip) that computes the
- * control's map. If that frame is a map already (MAP_PICTURE), the op writes it directly to the map's state. */
+/* Appends the op that reads the second source's frame. It is in the region (ops that a run may skip) that computes the
+ * control's map. If the frame is a map already (MAP_PICTURE), the op writes it directly to the map's state. */
 static struct picture second_picture(const struct denoising *d, const struct control *control) {
   int h = d->shape->height, w = d->shape->width;
   struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
@@ -312,9 +312,8 @@ static bool is_map_already(const struct control *control, const struct picture *
   return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
 }
 
-/* Appends the ops that make the control's map [1, H, W, 3] in 0..1, and returns the map. The map is a state (a tensor
- * that outlives a run). So it can be shown as the picture even in a run that skips the region (ops that a run may skip)
- * in which it is made. */
+/* Appends the ops that make the control's map [1, H, W, 3] in 0..1, and returns it. The ops are in a region (ops that a
+ * run may skip), but the map can be shown in runs that skip them: it is a state, a tensor that outlives a run. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;
@@ -326,9 +325,9 @@ static struct tensor make_map(const struct model *model, const struct control *c
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
-/* Returns the map that control number `index` made of the frame whose picture this run outputs. map: the map of the
- * newest frame, which this run makes. In a stream batch (frames at different steps in one run) the two maps differ: the
- * picture is of an older frame, whose map an earlier run has made. */
+/* Returns the map of control `index` for the frame whose picture this run outputs. map: the map of the newest frame,
+ * made by this run. In a stream batch (frames at different steps in one run) the output is an older frame's picture,
+ * and an earlier run has made its map. */
 static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
   char name[40];
   if (!frame_is_batched(d->shape))
@@ -337,8 +336,8 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
   return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
 }
 
-/* Appends, in one region (ops that a run may skip), the ops that compute the control's map, and the features that the
- * control's network computes from it. Returns the map. */
+/* Appends the ops that compute the control's map and, from it, the features of the control's network, all in one region
+ * (ops that a run may skip). Returns the map. */
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))

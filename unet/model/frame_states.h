@@ -5,8 +5,8 @@
 
 #include "unet/model/plans.h"
 
-/* frame_drawn_h and frame_drawn_w return the height and the width, in pixels, of what the networks compute: the frame
- * or, with a canvas (an endless plane in which the frame moves), the part of the canvas around the frame. */
+/* frame_drawn_h and frame_drawn_w return the height and the width, in pixels, of what the networks compute: the frame,
+ * or with a canvas (an endless plane that follows the camera) a part of the canvas around the frame. */
 int frame_drawn_h(const struct frame_shape *shape);
 int frame_drawn_w(const struct frame_shape *shape);
 /* Returns how many pictures one run of the frame's plan makes, at least 1. */
@@ -15,9 +15,9 @@ int frame_pictures(const struct frame_shape *shape);
 bool frame_is_batched(const struct frame_shape *shape);
 bool frame_has_controlnet(const struct model *model, const struct frame_shape *shape, int control);
 
-/* Returns how many rows of time projections the first step has, and how many each later one. Both numbers are 1, unless
- * the U-Net reads pooled texts or the run is a stream batch: then they are the numbers of guidance rows (copies of a
- * latent for several prompts). */
+/* Returns how many rows of time projections the first step has, and how many each later one. If the U-Net reads pooled
+ * texts, or in a stream batch, these are the numbers of guidance rows (copies of a latent for several prompts).
+ * Otherwise both are 1. */
 struct guidance_rows frame_time_rows(const struct model *model, const struct frame_shape *shape);
 /* frame_times_state returns the state with the time projections of all steps for the U-Net; frame_control_times_state
  * returns the one for the network of control number `control`. */

@@ -6,12 +6,12 @@
  * posterior, which adds noise that differs from frame to frame.
  *
  * Number range: the residual stream in SDXL's autoencoder exceeds FP16's range, so diffusers computes all of it in FP32
- * (force_upcast). Here the stream is stored multiplied by 2^STREAM. It is read by norms and linear layers. A norm
- * cancels any factor if its epsilon is multiplied by the factor's square; a linear layer preserves the factor. A layer
- * that computes the stream from other tensors therefore has its weights and biases multiplied by 2^STREAM
- * (weights_scaled). A layer that computes it from the stream itself has only its biases multiplied (bias_scaled). The
- * tensor between the two convolutions of a residual block is stored in the same way. A power of two changes no rounding
- * as long as no value becomes subnormal, which is why STREAM is not larger. */
+ * (force_upcast). Here the stream is stored multiplied by 2^STREAM. Two kinds of layers read it: a norm cancels the
+ * factor if its epsilon is multiplied by the factor's square, and a linear layer preserves the factor. A layer that
+ * computes the stream from other tensors has its weights and biases multiplied by 2^STREAM (weights_scaled). A layer
+ * that computes it from the stream itself has only its biases multiplied (bias_scaled). The tensor between the two
+ * convolutions of a residual block is stored with this factor, too. A power of two changes no rounding unless a value
+ * becomes subnormal; this limits how small the factor may be. */
 enum { STREAM = -5 };
 static const float norm_eps = 1e-6f;
 

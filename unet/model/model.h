@@ -14,8 +14,8 @@
  * blended, and the negative prompt. */
 enum { KEY_SLOTS = SLOT_PRESETS + 1 };
 
-/* A model as its plans need it. The caller owns `checkpoint` and `resources` (the list of weights and other tensors
- * that plans share), which must outlive the model. */
+/* A model as its plans need it. `checkpoint`, and `resources` (the list of weights and other tensors that plans share),
+ * belong to the caller and must outlive the model. */
 struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;
@@ -52,11 +52,11 @@ int model_add_control(struct model *model, int index, enum map_kind map, const s
  * maps of it. */
 bool model_reads_input(const struct model *model, bool text_to_image, unsigned controls);
 
-/* Returns the numbers of guidance rows of U-Net calls (`first`: of the first call, `each`: of later ones). A guidance
- * row is the copy of a latent for which one prediction is computed: 1 without guidance, or if guidance is an input of
- * the model; else 2, or 3 if the U-Net reads the input picture. Row 0 is for prompt and picture. Of 2 rows, row 1 is
- * for the negative prompt. Of 3, row 1 is for the negative prompt with the picture, and row 2 for the negative prompt
- * without it. */
+/* Returns the numbers of guidance rows of U-Net calls: `first` for the first call, `each` for later ones. A guidance
+ * row is the copy of a latent for which one prediction is computed. There is 1 without guidance, or if guidance is an
+ * input of the model; else 2, or 3 if the U-Net reads the input picture. Row 0 is for prompt and picture. Of 2 rows,
+ * row 1 is for the negative prompt. Of 3 rows, row 1 is for the negative prompt with the picture, row 2 for that
+ * without the picture. */
 struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance);
 /* Return how many values the states (tensors that outlive a run) for prompts have. model_prompt_elements counts encoded
  * texts, and keys and values with one chunk for each prompt; model_keys_elements counts keys and values alone, with
@@ -70,8 +70,8 @@ bool model_embeds_guidance(const struct model *model);
 /* Returns a number of pixels. Width and height of the networks' pictures are multiples of this number, because the
  * autoencoder and the U-Net halve both several times. */
 int model_size_multiple(const struct model *model);
-/* Returns the side, in pixels, of the cells by which a frame can be shifted without changing its look: if a frame and
- * its noise are shifted by whole cells, the result is the same picture, shifted. */
+/* Returns the side, in pixels, of the cells by which a frame can be shifted without changing its look: if the frame and
+ * its noise are shifted by whole cells, the picture is shifted and otherwise the same. */
 int model_lattice(const struct model *model);
 /* Stores the size, in pixels, of the pictures on which the model was trained. */
 void model_native_size(const struct model *model, int *width, int *height);

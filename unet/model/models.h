@@ -29,7 +29,8 @@ void unet_free(struct unet *unet); /* frees the U-Net's memory; accepts a zeroed
  * plan is made; timesteps and guidance are run parameters. */
 struct unet_moments {
   int steps;
-  /* numbers of rows (vectors) of time projections that the first step reads, and that each later step reads */
+  /* the rows of the table of time projections that each step reads: how many the first step reads, and how many each
+   * later one */
   struct guidance_rows rows;
   /* the pooled text, for U-Nets that read one: [rows of all steps, 1, 1, added_text_dim] */
   struct tensor pooled;
@@ -37,26 +38,26 @@ struct unet_moments {
 };
 
 /* Appends the time projections of all residual blocks for the timesteps run.step[0..steps), with run.guidance if the
- * U-Net has a guidance embedding. The result is [rows of all steps, 1, 1, walk.time_channels], written to y if y is a
- * tensor. If a U-Net adds another input to its time embedding, it must be added here. */
+ * U-Net has a guidance embedding. The result is [rows of all steps, 1, 1, walk.time_channels]. y: where it is written;
+ * no tensor: to a new temporary. Any further input of a U-Net's time embedding must be added here. */
 struct tensor unet_times(const struct unet *unet, struct plan *plan, const struct unet_moments *of, struct tensor y);
 /* Appends the layer that computes the keys and values of all attention to the text, [1, 1, tokens, walk.text_channels],
  * from encoded tokens: `text`, or `text` and `text2` concatenated to [1, 1, tokens, cross_attention_dim]. text2 may be
  * left out. */
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2);
-/* Makes states for the results of unet_texts: keys[chunks - 1] has `slots` entries for prompts of `chunks` chunks, with
- * `positions` tokens in each chunk. whose: a text that is appended to the states' names and says which network they are
- * for; "" for the model's own U-Net. */
+/* Makes states for the results of unet_texts. keys[chunks - 1] is for prompts of `chunks` chunks, with room for `slots`
+ * prompts; positions: number of tokens in a chunk. whose: appended to the states' names, to say for which network they
+ * are; "" for the model's own U-Net. */
 int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX], const char *whose, int slots,
                   int positions, struct resources *resources, struct error *err);
-/* Returns rows `first` to `first + rows - 1` of the table of time projections, which belong to one call of the U-Net.
- * loop: true: they are for the call in the first iteration of the plan's loop, and an op chooses those of later
- * iterations. */
+/* Returns rows `first` to `first + rows - 1` of the table of time projections, those of one call of the U-Net. loop:
+ * true: the call is in the plan's loop, and these are the rows of the first iteration; an op chooses the rows in each
+ * iteration. */
 struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop);
 /* Append a call of the U-Net in three parts: unet_begin, unet_down, unet_up. Between them the caller may change the
- * tensors in skips and the result of unet_down. x: [rows, h, w, in_channels]; time: one row of unet_times, or one for
- * each of x's rows; text: [1 or rows, 1, tokens, walk.text_channels]; hint: if it is a tensor, it is added to conv_in's
- * output. unet_up returns [rows, h, w, out_channels]. */
+ * tensors in skips and the result of unet_down. x: [rows, h, w, in_channels]. time: one row of unet_times, or one for
+ * each of x's rows. text: [1 or rows, 1, tokens, walk.text_channels]. hint: added to conv_in's output if it is a
+ * tensor. unet_up returns [rows, h, w, out_channels]. */
 struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text);
 struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor hint, struct skips *skips);
 struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *skips);

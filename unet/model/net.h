@@ -6,9 +6,9 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/plan/plan.h"
 
-/* A network whose layers are being appended to a plan: the checkpoint's component with its weights, and the position in
- * the plan's prefix of names at which the checkpoint's keys begin. The fields `rows`, weight_exponent and bias_exponent
- * are usually 0; for a single layer, model code sets them in a copy of the struct. */
+/* A network whose layers are being appended to a plan. weights: the checkpoint's component. root: the position in the
+ * plan's prefix of names at which the checkpoint's keys begin. `rows`, weight_exponent and bias_exponent are usually 0;
+ * for a single layer, model code sets them in a copy of the struct. */
 struct net {
   struct plan *plan;
   const struct component *weights;
@@ -41,8 +41,8 @@ struct tensor net_fused(const struct net *net, const char *name, struct op_linea
 /* Appends OP_INJECT with the weights name.weight and name.bias, which adds the result of a control's network to the
  * tensor op.y in place. */
 void net_inject(const struct net *net, const char *name, struct op_inject op);
-/* net_group_norm and net_layer_norm return a norm with the weights name.weight and name.bias, as the prologue of an op
- * (the norm and activation that it applies to its input first). */
+/* net_group_norm and net_layer_norm return a prologue: a norm that an op applies to its input first, here with the
+ * weights name.weight and name.bias. */
 struct prologue net_group_norm(const struct net *net, const char *name, int channels, int groups, float eps,
                                enum activation act);
 struct prologue net_layer_norm(const struct net *net, const char *name, int channels, float eps);

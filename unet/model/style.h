@@ -1,6 +1,6 @@
-/* Style pictures (pictures whose look a frame takes), by an IP-Adapter: a CLIP vision network, the adapter's projection
- * of its output to tokens, and the tokens' keys and values for all attention to the text. The U-Net attends to the
- * pictures in addition to the text (OP_STYLE). */
+/* Style pictures: pictures whose look a frame takes, by an IP-Adapter. A CLIP vision network encodes a picture. The
+ * adapter's projection turns the result into tokens, and the tokens have keys and values for each attention to the
+ * text. The U-Net attends to these in addition to the text (OP_STYLE). */
 #ifndef UNET_MODEL_STYLE_H
 #define UNET_MODEL_STYLE_H
 
@@ -10,9 +10,9 @@
 
 struct unet;
 
-/* Slots on the device that store the keys and values of style pictures from run to run. Each of the STYLES_MAX pictures
- * has two, so that new keys and values can be computed while frames read the current ones. The last slot, STYLE_NONE,
- * stands for no picture; it is read for the negative prompt. */
+/* Slots on the device in which the keys and values of style pictures stay from run to run. Each of the STYLES_MAX
+ * pictures has two, so that new keys and values can be computed while frames read the current ones. The last slot,
+ * STYLE_NONE, stands for no picture; it is read for the negative prompt. */
 enum { STYLE_PLACES = 2 * STYLES_MAX, STYLE_NONE = STYLE_PLACES, STYLE_SLOTS };
 
 struct style {
@@ -28,19 +28,22 @@ int style_init(struct style *style, const struct ip_adapter *adapter, const char
 /* Makes a state of the plan (a tensor that outlives a run) for a picture's patches, which the caller fills before a
  * run: [1, 1, patches, values], each patch as [3 channels][rows][columns], as the vision network reads them. */
 struct tensor style_input(const struct style *style, struct plan *plan);
-/* Returns true if the plan that computes the keys and values that stand for "no style picture" reads patches of pixels
- * (style_input); the caller must then fill these patches with zeros. */
+/* The plan for "no style picture" may read patches of pixels (style_input). Returns true if it does; the caller must
+ * then fill these patches with zeros. */
 bool style_none_reads_patches(const struct style *style);
-/* Appends the ops that compute tokens, keys and values from patches, and store them in slot number run.slot (place for
- * a style picture). none: true: the keys and values are those that stand for "no picture"; the ops then read patches
- * only for adapters that read more of the image encoder's output than its embedding. */
+/* Appends the ops that compute tokens, keys and values from patches, and store them in the style picture's slot number
+ * run.slot. none: true: these stand for "no picture". The ops then read patches only if the adapter reads more of the
+ * image encoder's output than the embedding of the whole picture. */
 void style_keys(const struct style *style, const struct unet *unet, struct plan *plan, struct tensor patches,
                 bool none);
 
-/* Returns which aspect of a picture, composition or look, a transformer layer decides. In SDXL, the last attention of
- * the down blocks decides the composition, and the middle attention of the innermost level of the up blocks decides the
- * look (Wang et al., InstantStyle, 2024). In SD 1, the last attention of the down blocks decides the composition. Every
- * attention of the up blocks decides the look, except those at the innermost level that has attention. */
+/* Returns which aspect of a picture a transformer layer decides: composition, look, or neither.
+ *
+ * SDXL: the last attention of the down blocks decides the composition; the middle attention of the innermost level of
+ * the up blocks decides the look (Wang et al., InstantStyle, 2024).
+ *
+ * SD 1: the last attention of the down blocks decides the composition; all attentions of the up blocks decide the look,
+ * except those at the innermost level that has attention. */
 enum style_part style_part(const struct unet_config *config, const struct unet_layer *layer);
 
 /* The inputs of attention to the style pictures (IP-Adapter). They are the same for all layers in a call of the

@@ -46,8 +46,8 @@ PRINTF_LIKE(3, 4) static void stack_add(struct stack *stack, int rows, const cha
   stack->parts[stack->count++] = (struct stack_part){.name = text, .rows = rows};
 }
 
-/* Fills *stack with the weights (suffix "weight") or the biases (suffix "bias") of the time projections of all
- * residual blocks, which are computed as one product. */
+/* Fills *stack with the weights (suffix "weight") or biases (suffix "bias") of all residual blocks' time projections,
+ * which are computed as one product. */
 static void stack_times(struct stack *stack, const struct walk *walk, const char *suffix) {
   for (int i = 0; i < walk->count; i++)
     if (walk->layers[i].kind == LAYER_RES)

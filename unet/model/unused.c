@@ -8,8 +8,8 @@
 #include "unet/checkpoint/original.h"
 #include "unet/model/plans.h"
 
-/* Appends each network of the model to a plan, and `network`, that of a control, unless it is NULL. So *resources gets
- * all weights that the networks read. */
+/* Makes plans with all networks of the model, so that *resources gets all weights that they read. network: a control's
+ * network, which is included; NULL: there is none. */
 static int plan_all(const struct checkpoint *checkpoint, const struct control_network *network,
                     struct resources *resources, struct error *err) {
   struct model model;
@@ -46,8 +46,8 @@ static bool is_read(const struct resources *resources, const struct safetensor *
   return false;
 }
 
-/* Returns true for tensors that published text encoders contain although nothing reads them: numbers that are no
- * weights, the projection for CLIP's other uses, and the final norm and layers after the last one that is used. */
+/* Returns true for tensors that published text encoders often contain and nothing reads: numbers that are no weights, a
+ * projection for other uses of CLIP, and the final norm and layers after the last one that is used. */
 static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   static const char *const buffers[] = {"position_ids", "logit_scale", "text_projection.weight", "text_projection"};
   static const char layers[] = "encoder.layers.";
@@ -84,9 +84,9 @@ static bool may_carry(const struct carrier *of, const char *name) {
                       : original_is_harmless(name);
 }
 
-/* Fails if a component of the checkpoint has tensors that no plan reads, because it is then probably another network.
- * Tensors that published files often contain are allowed. `of` tells which function recognises such tensors: for a text
- * encoder is_harmless, for the adapter's image encoder is_harmless_vision, for all else original_is_harmless. */
+/* Fails if a component of the checkpoint has tensors that no plan reads: it is then probably another network. Tensors
+ * that published files often contain are allowed. `of` has the function that recognises these: is_harmless for a text
+ * encoder, is_harmless_vision for the adapter's image encoder, original_is_harmless for all else. */
 static int check_component(const struct component *component, const struct carrier *of,
                            const struct resources *resources, struct error *err) {
   const struct safetensor *first = NULL;

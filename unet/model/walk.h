@@ -1,6 +1,6 @@
 /* The walk: a list of a U-Net's layers in the order in which they run, with their names and numbers of channels. All
- * code that goes through a U-Net's blocks, or computes data that each layer has (time projections, keys and values of
- * the text), goes through this list. */
+ * code that needs a U-Net's layers uses this list, also to compute data that each layer has (time projections, keys and
+ * values of the text). */
 #ifndef UNET_MODEL_WALK_H
 #define UNET_MODEL_WALK_H
 
@@ -37,8 +37,8 @@ struct unet_layer {
 struct walk {
   struct unet_layer *layers;
   int count;
-  /* sums over all layers of their channels in the time projections, in the keys and values of the text, and in those of
-   * style pictures */
+  /* numbers of channels, each summed over all layers: of the time projections, of the text's keys and values, and of
+   * the style pictures' */
   int time_channels, text_channels, style_channels;
 };
 
@@ -51,11 +51,11 @@ enum { SKIPS_MAX = 1 + LEVELS_MAX * (LAYERS_MAX + 1) };
 int walk_init(struct walk *walk, const struct unet_config *config, enum unet_part last);
 void walk_free(struct walk *walk); /* frees the list; accepts a zeroed walk */
 
-/* Functions for a transformer layer's attentions to the text; layers of other kinds have no such attention.
- * walk_texts_per_block returns the number of attentions to the text in each block (1: attn2; 2: attn1 and attn2),
- * walk_texts the number in the whole layer. walk_text_name writes the checkpoint's name of one attention.
- * walk_text_channel returns the number of its first channel in the result of unet_texts. There an attention has as many
- * channels of keys as the layer has channels, followed by as many channels of values. */
+/* Functions for a transformer layer's attentions to the text; layers of other kinds have none. walk_texts_per_block
+ * returns the number of attentions to the text in each block (1: attn2; 2: attn1 and attn2), walk_texts that in the
+ * whole layer. walk_text_name writes the checkpoint's name of one attention. walk_text_channel returns the number of
+ * its first channel in the result of unet_texts: the result has, for each attention, as many channels of keys as the
+ * layer has channels, followed by as many channels of values. */
 int walk_texts_per_block(const struct unet_layer *layer);
 int walk_texts(const struct unet_layer *layer);
 void walk_text_name(const struct unet_layer *layer, int index, char *name, size_t size);

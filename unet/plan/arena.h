@@ -1,10 +1,9 @@
 /* An arena is working memory that all programs (prepared plans) of a device use in turn, one run after another. It is
- * as large as the largest program needs. It always begins at the same address, because programs store addresses that
- * lie in it.
+ * as large as the largest program needs. Its address never changes, because programs store addresses within it.
  *
- * A range of addresses is reserved once; memory is mapped at its beginning as it grows, and unmapped at its end when
- * the largest program is released. A program that must not share the memory gets an allocation of its own, and so does
- * every program if the device cannot reserve addresses.
+ * A range of addresses is reserved once. Memory is mapped at the range's beginning as the arena grows, and is unmapped
+ * at its end when the largest program is released. A program that must not share the memory gets an allocation of its
+ * own; so does every program if the device cannot reserve addresses.
  *
  * Threads: one thread at a time calls arena_take and arena_give; other threads may meanwhile use memory that was taken
  * before. */
@@ -21,8 +20,8 @@ struct arena;
 /* The functions that a device provides for its arena (working memory). Those that can fail return -1 or NULL with err
  * set. */
 struct arena_impl {
-  /* Makes the first `bytes` of the reserved range usable: maps more memory, or unmaps as much as it can of the memory
-   * after them. Sets arena->mapped. On failure nothing changes. */
+  /* Makes the first `bytes` of the reserved range usable. Maps more memory if needed, and unmaps what lies behind, as
+   * far as possible. Sets arena->mapped. On failure nothing changes. */
   int (*resize)(struct arena *arena, size_t bytes, struct error *err);
   /* allocates memory outside the reserved range, for a program that must not share its memory */
   void *(*alloc)(struct arena *arena, size_t bytes, struct error *err);
@@ -43,14 +42,14 @@ struct arena {
   void *opaque; /* pointer that is passed to the device's functions */
   void *base;   /* start of the reserved range of addresses; NULL: none is reserved */
   size_t reserved, mapped;
-  /* list of the programs that use the reserved range, with the number of bytes that each needs; all of them use the
-   * memory from `base` on, one after the other */
+  /* the programs that use the reserved range, with the number of bytes that each needs; all of them begin at `base` and
+   * use the memory in turn */
   struct arena_share *shares;
 };
 
-/* Gives a program `bytes` of memory and describes them in *share, which must be zeroed. own: true: the program gets an
- * allocation that no other program uses; false: it gets the beginning of the range that all programs share or, if that
- * range is too small or none is reserved, an allocation of its own. Returns -1 with err set on failure. */
+/* Gives a program `bytes` of memory and describes them in *share, which must be zeroed. own: true: an allocation that
+ * no other program uses; false: the beginning of the range that all programs share. If that range is too small, or none
+ * is reserved, the program gets an allocation of its own as well. Returns -1 with err set on failure. */
 int arena_take(struct arena *arena, struct arena_share *share, size_t bytes, bool own, struct error *err);
 /* Ends a program's use of the memory that arena_take gave it, and zeroes *share. Does nothing if it has no memory. */
 void arena_give(struct arena *arena, struct arena_share *share);

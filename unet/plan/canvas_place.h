@@ -1,6 +1,6 @@
 /* Where a frame lies on the canvas, an endless plane on which the scene stands still while the camera moves. The
- * functions compute in whole numbers and are shared by the plain definition of the ops (cpu_canvas.c) and the CUDA
- * kernels (canvas.cu), so that both compute the same positions to the bit.
+ * functions compute in whole numbers. The plain definition of the ops (cpu_canvas.c) and the CUDA kernels (canvas.cu)
+ * both use them, so that they compute the same positions to the bit.
  *
  * A "place" is the similarity (shift, turn and zoom) that maps the pixels of the frame to the canvas: the frame's
  * centre goes to a point, and around this point the frame is turned and scaled by the matrix [a -b; b a]. The networks
@@ -17,19 +17,19 @@
 #define CANVAS_FUNCTION static inline
 #endif
 
-/* Indices of the values of a place, which says where the frame lies on the canvas (an endless plane on which the scene
- * stands still). All zeros: the frame is at the canvas's origin, neither turned nor scaled. */
+/* Indices of the values of a place: where the frame lies on the canvas (an endless plane on which the scene stands
+ * still). All zeros: the frame is at the canvas's origin, neither turned nor scaled. */
 enum place_value {
   /* The matrix [a -b; b a] maps the frame to the canvas. PLACE_A is a - 1, and PLACE_B is b, both in units of 1 /
    * 2^24 */
   PLACE_A,
   PLACE_B,
-  /* row of the canvas at which the frame begins, in whole pixels, modulo the height of the window (the part of the
-   * canvas that the networks draw); PLACE_X is the column, modulo the window's width */
+  /* where the frame begins on the canvas, in whole pixels: PLACE_Y: the row, modulo the height of the window (the part
+   * of the canvas that the networks draw); PLACE_X: the column, modulo the window's width */
   PLACE_Y,
   PLACE_X,
-  /* How far the frame begins beyond the whole pixels of PLACE_Y and PLACE_X: PLACE_REST_Y is the distance from that
-   * row, PLACE_REST_X the distance from that column, in 1/256 pixel */
+  /* Where the frame begins between whole pixels: PLACE_REST_Y below the row PLACE_Y, and PLACE_REST_X to the right of
+   * the column PLACE_X, in 1/256 pixel */
   PLACE_REST_Y,
   PLACE_REST_X,
   /* 1: the frame is resampled with the matrix; 0: it is only shifted by whole pixels, and PLACE_A, PLACE_B,
@@ -53,26 +53,29 @@ struct canvas_motion {
  * compute). */
 struct canvas_size {
   int32_t h, w; /* height and width of the frame in pixels */
-  /* size of the window (the part of the canvas that the networks draw), a multiple of `lattice`. The canvas is stored
-   * modulo this size, so positions wrap around at it. lattice: step by which the window moves, in pixels */
+  /* size of the window (the part of the canvas that the networks draw), a multiple of `lattice`. Positions on the
+   * canvas wrap around after this size, as it is stored modulo it. lattice: step by which the window moves, in
+   * pixels */
   int32_t window_h, window_w;
   int32_t lattice;
 };
 
-/* Limits of the strain, which says how far the frame is turned and scaled on the canvas: the length of (a - 1, b), if
- * the matrix [a -b; b a] maps the frame to the canvas. It never exceeds STRAIN_MOST. Up to STRAIN_FREE it follows the
- * measured motion; above that it grows more slowly. Each frame of a pan reduces it by the fraction 1 / STRAIN_EASED;
- * while the picture stands still the strain stays as it is. PAN_STRAIN is the largest strain that the motion measured
- * in a pure pan may have; it is measurement error, which would otherwise add up. */
+/* Limits of the strain, which says how far the frame is turned and scaled on the canvas: if the matrix [a -b; b a] maps
+ * the frame to the canvas, the strain is the length of (a - 1, b).
+ *
+ * Up to STRAIN_FREE the strain follows the measured motion; above that it grows more slowly, and it never exceeds
+ * STRAIN_MOST. Each frame of a pan reduces it by the fraction 1 / STRAIN_EASED; while the picture stands still it does
+ * not change. PAN_STRAIN: a motion counts as a pure pan if its strain is no larger; such a strain is measurement error,
+ * which would otherwise add up. */
 enum { PAN_STRAIN = CANVAS_ONE / 1024 };
 enum { STRAIN_FREE = CANVAS_ONE / 8, STRAIN_MOST = CANVAS_ONE * 5 / 32, STRAIN_EASED = 64 };
-/* Largest distance, in 1/256 pixel, between the whole pixel at which the frame is drawn and its true position; beyond
- * it the frame is drawn a pixel further. It is more than half a pixel, so that a motion to and fro does not move the
- * frame each time. */
+/* Largest distance, in 1/256 pixel, between the frame's true position and the whole pixel at which it is drawn. If the
+ * distance becomes larger, the frame moves to the next pixel. The limit is more than half a pixel, so that the frame
+ * does not jump to and fro when the camera moves only a little. */
 enum { REST_MOST = 160 };
-/* Distances, in 1/256 pixel, by which the frame's corner would be misplaced if the frame were only shifted by whole
- * pixels. If the distance exceeds CORNER_WARPS (one pixel), frames are resampled from then on, until it falls below
- * CORNER_RESTS (a quarter of a pixel). */
+/* When frames are resampled instead of shifted by whole pixels. A shift misplaces the frame's corner by some distance,
+ * in 1/256 pixel. Frames are resampled once this exceeds CORNER_WARPS (one pixel), until it falls below CORNER_RESTS (a
+ * quarter of a pixel). */
 enum { CORNER_WARPS = CANVAS_PIXEL, CORNER_RESTS = CANVAS_PIXEL / 4 };
 
 /* Returns value / 2^bits, rounded to nearest. */
@@ -124,8 +127,8 @@ CANVAS_FUNCTION bool canvas_is_pan(const struct canvas_motion *motion) {
   return moved && canvas_strain(a, b) <= PAN_STRAIN;
 }
 
-/* Updates the matrix with which the frame lies on the canvas (the plane that follows the camera), a rotation and zoom:
- * multiplies it by the matrix of the camera's motion since the last frame, and keeps it near the identity. */
+/* Updates the matrix with which the frame lies on the canvas (the plane that follows the camera). The matrix turns and
+ * zooms. It is multiplied by that of the camera's motion since the last frame, and kept near the identity. */
 CANVAS_FUNCTION void canvas_turn(int32_t place[PLACE_VALUES], const struct canvas_motion *motion) {
   int64_t a = place[PLACE_A], b = place[PLACE_B], strain = canvas_strain(a, b);
   int64_t by_a = canvas_clamped(motion->a), by_b = canvas_clamped(motion->b);
@@ -161,17 +164,17 @@ CANVAS_FUNCTION void canvas_settle(int32_t place[PLACE_VALUES], const struct can
   place[PLACE_A] = place[PLACE_B] = 0;
 }
 
-/* Returns a coordinate of a motion (1/256 pixel), rounded to whole pixels if it is nearly that: the measurement is not
- * more exact, and texture flickers if it moves a pixel further in one frame than in the next. Motion below half a pixel
- * is returned as it is, so that a slow pan has an effect. */
+/* Returns a coordinate of a motion (1/256 pixel). If it is close to whole pixels, it is rounded to them: the
+ * measurement is not more exact, and texture would flicker if single frames moved it a pixel further. Motion below half
+ * a pixel is not rounded, so that a slow pan has an effect. */
 CANVAS_FUNCTION int64_t canvas_rounded(int32_t by) {
   int64_t whole = canvas_shift(by, 8) * CANVAS_PIXEL, off = by < whole ? whole - by : by - whole;
   int64_t size = by < 0 ? -(int64_t)by : by;
   return whole && off <= CANVAS_PIXEL / 16 + size / 16 ? whole : by;
 }
 
-/* Updates `place`, the similarity that maps the frame's pixels to the canvas (an endless plane on which the scene
- * stands still), by the picture's motion since the last frame. After a cut, the place is that of the first frame. */
+/* Updates `place` by the picture's motion since the last frame. The place is the similarity that maps the frame's
+ * pixels to the canvas (an endless plane on which the scene stands still). After a cut it is that of a first frame. */
 CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canvas_motion *motion,
                                  const struct canvas_size *size) {
   if (motion->cut) {
@@ -197,13 +200,14 @@ CANVAS_FUNCTION void canvas_move(int32_t place[PLACE_VALUES], const struct canva
  * frame's place, prepared for canvas_to_frame and canvas_to_window. */
 struct canvas_view {
   bool warped;
-  /* row and column at which the frame begins in the window (the part of the canvas that the networks draw); if
-   * `warped` is true, the frame is resampled and begins rest_y and rest_x, in 1/256 pixel, further down and right */
+  /* where the frame begins in the window (the part of the canvas that the networks draw): row and column. If `warped`
+   * is true, the frame is resampled, and begins rest_y and rest_x (1/256 pixel) further down and right */
   int32_t top, left;
   int32_t rest_y, rest_x;
   int64_t a, b;           /* the matrix [a -b; b a], from the frame to the window, in units of 1 / 2^24 */
   int64_t back_a, back_b; /* inverse of the matrix, from the window to the frame, in units of 1 / 2^24 */
-  /* row and column of the canvas at which the window (the part of it that the networks compute) begins, in pixels */
+  /* where the window (the part of the canvas that the networks compute) begins on the canvas: row and column, in
+   * pixels */
   int32_t cell_y, cell_x;
 };
 
@@ -230,9 +234,8 @@ struct canvas_point {
   int32_t y, x;
 };
 
-/* canvas_to_frame returns the point of the frame that is drawn at a pixel of the window, canvas_to_window the point of
- * the window that is drawn at a pixel of the frame. Both serve for resampled frames and for frames that are only
- * shifted. */
+/* canvas_to_frame returns the point of the frame that is drawn at a pixel of the window. canvas_to_window returns the
+ * point of the window that is drawn at a pixel of the frame. Both also work for frames that are only shifted. */
 CANVAS_FUNCTION struct canvas_point canvas_to_frame(const struct canvas_view *v, const struct canvas_size *size, int y,
                                                     int x) {
   struct canvas_point p = {(y - v->top) * CANVAS_PIXEL, (x - v->left) * CANVAS_PIXEL};
@@ -257,8 +260,8 @@ CANVAS_FUNCTION struct canvas_point canvas_to_window(const struct canvas_view *v
   return p;
 }
 
-/* Returns the index of the pixel that is read in place of index i of a row of `size` pixels. Outside the row, where i
- * may lie, the row is continued by its mirror image. */
+/* Returns the index, in a row of `size` pixels, of the pixel that is read for index i. If i lies outside the row, that
+ * is the pixel of the row's mirror image. */
 CANVAS_FUNCTION int canvas_mirrored(int i, int size) {
   if (i >= 0 && i < size)
     return i;

@@ -20,7 +20,7 @@ static bool valid_slot(int slot, struct tensor slots) {
   return slot >= 0 && slot < slots.n;
 }
 
-/* The parameters of the run that is checked, and the number of times that the run executes the op at hand. */
+/* The parameters of the run that is checked, and how many times the run executes the op that is being checked. */
 struct submission {
   const struct run_params *params;
   int runs; /* number of times that the run executes the op; above 1 in a loop */

@@ -4,8 +4,8 @@
 
 #include "unet/plan/run.h"
 
-/* Returns -1 with err set (one line) if a parameter that some op of the plan reads is out of its range: a rectangle, a
- * slot or token number, a timestep, a coefficient. Frames are not checked here but by device_submit. */
+/* Returns -1 with err set (one line) if a parameter that the plan's ops read is out of its range: a rectangle, a slot
+ * or token number, a timestep, a coefficient. Frames are checked by device_submit, not here. */
 int check_run(const struct plan *plan, const struct run_params *params, struct error *err);
 
 #endif

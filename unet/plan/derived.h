@@ -1,7 +1,7 @@
-/* A table of the copies of weights that a device makes in the layouts its kernels read (packed, padded, transformed).
+/* A table of the copies of weights that a device makes in the layouts of its kernels (packed, padded, transformed).
  * Each device has one such table.
  *
- * A copy is found by its resource (the weight) and its layout. It has the same address for as long as the table exists,
+ * A copy is found by its resource (the weight) and its layout. Its address stays the same as long as the table exists,
  * so that captured graphs may contain the address. A copy is out of date if its version is not that of its resource.
  *
  * Ownership: the device allocates and frees the copies' data; the table owns the list of copies and their details. */
@@ -18,9 +18,8 @@
 struct device;
 struct derived;
 
-/* A layout in which weights are copied, and the function that makes such a copy. If the layout has variants (tile
- * sizes, for example), a struct that the device defines describes it; copies of different variants are different
- * copies. */
+/* A layout in which weights are copied, and the function that makes such a copy. A layout may have variants (tile
+ * sizes, for example), described by a struct of the device; a weight then has a copy for each variant. */
 struct form {
   /* size in bytes of the struct that describes the variant (details); 0: the layout has no variants */
   size_t detail_bytes;

@@ -117,8 +117,8 @@ static int count_pictures(const struct plan *plan) {
   return count;
 }
 
-/* Returns the pool of pictures that the device needs once a program with this output exists: large enough for the
- * present programs and for the new one. If the present pool is too small, the result's field pool is NULL. */
+/* Returns the pool of pictures that the device needs for its programs and for a new one with this output. The result's
+ * field pool is NULL if the present pool is too small. */
 static struct device_pictures needed_pictures(const struct device_pictures *pictures, const struct frame *output,
                                               int batch) {
   struct frame frame = *output;
@@ -146,7 +146,7 @@ static int make_room(struct device_pictures *pictures, const struct frame *outpu
   struct device_pictures larger = needed_pictures(pictures, output, batch);
   if (!batch || larger.pool)
     return 0;
-  /* The pool makes all its pictures now, because `larger`, from which they are made, exists only in this function. */
+  /* All pictures are made now: the pool makes them from `larger`, which exists only in this function. */
   if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
     return -1;
   pthread_mutex_lock(&pictures->lock);
@@ -272,7 +272,7 @@ static void release_frames(struct frame held[FRAMES_MAX]) {
 
 /* --- preparing and releasing programs --- */
 
-/* Refuses a state if the owner (the program that shares its states) has a state of that name with another shape. */
+/* Refuses a state if the program that shares its states (the owner) has one of the same name with another shape. */
 static int check_owner(const struct plan *plan, const struct program *owner, struct error *err) {
   for (int i = 0; owner && i < plan->state_count; i++) {
     const struct declared_state *a = &plan->states[i], *b;
@@ -467,8 +467,8 @@ static int check_values(const struct resource *r, const struct weight_change *ch
   return 0;
 }
 
-/* Checks that what adapters add (the terms in change->blend) fits the weight's shape. The values of the factors are not
- * checked here but when the device loads the vector of factors, which is a weight like any other. */
+/* Checks that what adapters add to a weight (the terms in change->blend) fits its shape. The factors' values are
+ * checked later, when the device loads the vector of factors, as for any weight. */
 static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
                        struct error *err) {
   const struct blend *blend = change->blend;

@@ -2,9 +2,9 @@
  * device implements (struct device_impl). All work on devices goes through here. Arguments are checked once, in
  * device.c; implementations check none.
  *
- * Threads: one thread at a time uses a device. Meanwhile one other thread may prepare and release programs, and no run
- * waits for it. Only the first thread uses programs and their arguments and starts runs. Weights and counters are
- * shared under the locks of struct device, and no lock is held for longer than it takes to load one weight. */
+ * Threads: one thread at a time uses a device. Meanwhile one other thread may prepare and release programs; no run
+ * waits for that. Only the first thread starts runs, and uses programs and their arguments. Weights and counters are
+ * shared under the locks of struct device. No lock is held for longer than it takes to load one weight. */
 #ifndef UNET_PLAN_DEVICE_H
 #define UNET_PLAN_DEVICE_H
 
@@ -23,9 +23,9 @@ struct picture_pool;
 struct device;  /* a device that runs plans: a GPU, or the CPU */
 struct program; /* a program: a plan that is prepared for a device */
 
-/* New values for rows `first` to `first + rows - 1` of a weight; resources.h says what a row is (resource_rows). Within
- * a row, values are in the order of the device's shape. They are given in `values`, in FP32. Or the device computes
- * them in FP32, as the sum of the checkpoint's values and the adapters' terms in `blend`. */
+/* New values for rows `first` to `first + rows - 1` of a weight (resource_rows in resources.h says what a row is).
+ * Either `values` has them, in FP32, in the order of the weight's shape on the device. Or `blend` is set, and the
+ * device computes them in FP32: the checkpoint's values plus the adapters' terms. */
 struct weight_change {
   int resource;
   size_t first, rows;
@@ -42,7 +42,7 @@ struct device_info {
   int depth;
   /* longest side, in pixels, of pictures that this device makes fast enough for live use; 0: no limit of its own */
   int longest_side;
-  /* largest batch, 1 to BATCH_MAX, for which one run of several pictures is faster than as many runs of one picture */
+  /* largest number of pictures, 1 to BATCH_MAX, for which one run of all is faster than a run for each */
   int batch;
   /* true: the device has two sets of the weights that adapters change, so that it can change them during runs
    * (device_merge_begin) */
@@ -66,8 +66,8 @@ struct program_options {
   /* true: temporaries have memory of their own, so that other programs' runs do not overwrite them; false: they are in
    * the arena, which all programs share */
   bool own_memory;
-  /* set by device_prepare for the device's `prepare`: bytes that it will allocate afterwards for the pool of
-   * pictures */
+  /* bytes that device_prepare will allocate for the pool of pictures after the device's own `prepare`, which reads
+   * them */
   size_t picture_bytes;
   /* another program, which must outlive this one; this program uses the other's memory for states (tensors that outlive
    * a run) of the same name. NULL: all its states have memory of their own */
@@ -84,9 +84,8 @@ struct device_counters {
   /* times of the stages (copies to the device, computing, copies to the host) of the run that was collected last; only
    * if device_options.stamps is set */
   struct run_stamps stamps;
-  /* Bytes of pixels that were copied: copied_up to the device, copied_down from it, and staged by the host's processor
-   * on the way (into or out of page-locked memory). Pixels that a run reads in its own device's memory are not
-   * counted. */
+  /* Bytes of pixels that were copied. copied_up: to the device; copied_down: from it; staged: into or out of
+   * page-locked memory, by the host's processor. Pixels that a run reads in its own device's memory are not counted. */
   size_t copied_up, copied_down, staged;
 };
 
@@ -108,8 +107,8 @@ struct device_pictures {
  * pointers. */
 struct device_impl {
   const char *name; /* name of the kind of device: "cpu", "cuda" */
-  /* functions that make and free the pictures of the pool (picture.h): `make` gets struct device_pictures as its opaque
-   * pointer, and stores the address of the picture's memory in plane 0. Pictures may outlive the device. */
+  /* functions that make and free the pictures of the pool (picture.h). The opaque pointer of `make` is a struct
+   * device_pictures. `make` stores the address of the picture's memory in plane 0. Pictures may outlive the device. */
   const struct picture_owner *pictures;
   /* Opens *device. On failure err says in one line why this machine cannot use the device. */
   int (*create)(struct device **device, const struct device_options *options, struct error *err);
@@ -124,49 +123,50 @@ struct device_impl {
   int (*timings)(struct device *device, char **timings, struct error *err);
   /* Prepares everything for running a finished plan: uploads resources (weights and other tensors that plans share)
    * that were not used before, chooses algorithms, allocates memory, captures graphs. Afterwards submit and collect
-   * allocate nothing. The plan must outlive the program. If options->owner has a state of the same name, its memory is
-   * used; the program's other states are its own and zeroed. */
+   * allocate nothing. The plan must outlive the program. States of options->owner are used for states of the same
+   * names; the program's other states are its own and zeroed. */
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
   /* Starts one run with program->frames frames. Until the run is collected, it writes to program->pictures pictures of
-   * the pool. At most RUNS_IN_FLIGHT runs are in flight. When this returns the caller may reuse the frames' memory.
-   * Exception: frames for which device_reads_later is true must not change until the run is collected or released,
-   * unless this call fails. A frame for which device_reads_in_place is true has no pixels in its planes in the host's
-   * memory. */
+   * the pool. At most RUNS_IN_FLIGHT runs are in flight.
+   *
+   * After the call the caller may reuse the frames' memory. Exception: a frame for which device_reads_later is true
+   * must not change until the run is collected or released (or if the call fails). A frame for which
+   * device_reads_in_place is true has its pixels in device memory, and none in its planes in host memory. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frames, const struct frame *pictures, struct error *err);
   /* Starts part number `part` (from 0) of a run of a plan that has no frames or pictures. merged: true: the part reads
-   * the set of weights to which adapters' changes are being added (device_merge_begin); false: the set that runs of
+   * the set of weights in which adapters' changes are being made (device_merge_begin); false: the set that runs of
    * frames read. If part 0 fails, the run has not begun. */
   int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
                     bool merged, struct error *err);
   /* Waits for the program's oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
-  /* Changes the weights that `changes` lists, for device_update, which holds the lock `weights` meanwhile. If it
-   * succeeds, device.c gives the changed weights the version `version`. Copies of the weights in other layouts
-   * (derived.h) are made before this returns or before the next run reads them. */
+  /* Implements device_update: changes the weights that `changes` lists. The caller holds the lock `weights`, and
+   * afterwards gives the changed weights the version `version`. Their copies in other layouts (derived.h) are made
+   * before this returns, or before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
-  /* Add adapters' changes in the set of weights that runs do not read: begin, go on by a slice, and exchange the
-   * two sets, for the functions device_merge_..., which hold the lock `weights` meanwhile. NULL: the device has one
-   * set of weights. */
+  /* Implement device_merge_begin, _go_on and _show: add adapters' changes in the set of weights that runs do not read,
+   * slice by slice, and exchange the two sets. The caller holds the lock `weights`. NULL: the device has one set of
+   * weights. */
   int (*merge_begin)(struct device *device, const struct weight_change *changes, int count, struct error *err);
   int (*merge_go_on)(struct device *device, bool all, struct error *err);
   void (*merge_show)(struct device *device);
-  /* write and read copy FP32 values between the host and a tensor of a program, or a resource (a weight or another
-   * tensor that plans share; program is NULL), in NHWC order, beginning with element `first`. They are in order with
-   * runs: a read waits for runs in flight; a write copies `data` and may return before the device has it. A resource
-   * that was not loaded yet is loaded first. */
+  /* write and read copy FP32 values between the host and a tensor, in NHWC order, beginning with element `first`. The
+   * tensor belongs to the program; or it is a resource (a weight or another tensor that plans share), and program is
+   * NULL. A resource that was not loaded yet is loaded first. A read waits for runs in flight. A write copies `data`,
+   * may return before the device has it, and takes effect for later runs only. */
   int (*write)(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                size_t count, struct error *err);
   int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
               size_t count, struct error *err);
   /* Waits until the device has done all work that was started. */
   int (*settle)(struct device *device, struct error *err);
-  /* Measures the time of each op of a plan that makes pictures: within runs with these arguments, after the ops that
-   * precede it, so that the caches hold what they hold in a frame. Fills the measured fields of profile->rows, which
-   * the caller has allocated and zeroed, and profile->roof. No run may be in flight. */
+  /* Measures the time of each op of a plan that makes pictures. Each op is timed within runs with these arguments,
+   * after the ops before it, so that the caches have the same content as in a frame. Fills the measured fields of
+   * profile->rows, which the caller has allocated and zeroed, and profile->roof. No run may be in flight. */
   int (*profile)(struct device *device, struct program *program, const struct run_params *params,
                  const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                  struct profile *profile, struct error *err);
@@ -200,8 +200,8 @@ struct device {
 };
 
 /* device_reads_in_place returns true if runs read this frame's planes where they are, in the device's memory.
- * device_reads_later returns true if a run still reads the frame after submit has returned, in the device's memory or
- * in the host's. */
+ * device_reads_later returns true if a run may still read the frame after submit has returned, in the device's memory
+ * or in the host's; the frame must then not change until the run is collected. */
 bool device_reads_in_place(const struct device *device, const struct frame *frame);
 bool device_reads_later(const struct device *device, const struct frame *frame);
 
@@ -258,9 +258,9 @@ static inline int program_in_flight(const struct program *program) {
 void device_close(struct device **device); /* Closes the device. *device becomes NULL; does nothing if it is NULL. */
 void device_get_info(struct device *device, struct device_info *info);
 void device_get_counters(struct device *device, struct device_counters *counters);
-/* Writes the choices of kernels and algorithms that the device has made by measurements so far to a text, in the form
- * that device_options.choices takes. The caller frees *choices; NULL: the device chooses nothing. No program may be
- * prepared meanwhile. */
+/* Writes to a text the choices of kernels and algorithms that the device has made by measurements so far;
+ * device_options.choices takes such a text. The caller frees *choices; NULL: the device chooses nothing. No program may
+ * be prepared meanwhile. */
 int device_get_choices(struct device *device, char **choices, struct error *err);
 /* Writes a text for people, of several lines: what the device is, its clocks of this moment, and how long each
  * candidate for a product took that it has timed to make its choices. The caller frees *timings; NULL: the device times
@@ -276,39 +276,40 @@ void device_release(struct device *device, struct program **program);
 /* A device that was opened with sizes_only prepares programs and executes none: device_run, device_start and
  * device_start_part only check their arguments. Any other call that needs weights or memory fails. */
 
-/* Starts a run. frames has program->frames entries: the frame for picture i of source s (OP_PIXELS_IN) is entry s *
- * pictures + i; entries that no op reads are zeroed. frames is NULL if the program reads none. The run writes pictures
- * of the device's pool. If all of them are still in use, because callers hold more than device_options.pictures,
+/* Starts a run. frames has program->frames entries: entry s * pictures + i is the frame from which picture i is made,
+ * of source s (OP_PIXELS_IN). Entries that no op reads are zeroed. frames is NULL if the program reads none. The run
+ * writes pictures of the device's pool. If none is free, because callers hold more than device_options.pictures,
  * nothing is started and the status is STATUS_HELD. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err);
-/* Waits for the end of the program's oldest run in flight. pictures gets program->pictures frames, each with a
- * reference to the picture's memory, which the caller ends by frame_release; if `pictures` is NULL, or if the run has
- * failed, the run's pictures are released. */
+/* Waits for the end of the program's oldest run in flight. pictures[] gets program->pictures frames, each with a
+ * reference to its picture's memory, which the caller gives back by frame_release. If `pictures` is NULL, or if the run
+ * has failed, the pictures are released here. */
 int device_collect(struct device *device, struct program *program, struct frame *pictures, struct error *err);
 /* Runs a plan that has no frames or pictures, and waits for its end. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
-/* Starts a run of a plan that has no frames or pictures, and does not wait for its end. Before that it waits for the
- * program's run that the previous call started, and fails if that run failed. The device executes runs in the order in
- * which they were started. */
+/* Starts a run of a plan that has no frames or pictures, and does not wait for its end. First waits for the program's
+ * previous run, and fails if that one failed. The device executes runs in the order in which they were started. */
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err);
-/* Starts the next of the program->parts parts of a run, so that runs of other programs may be started between two
- * parts. The device executes everything in the order in which it was started. Every call for one run gets the same
- * arguments as the first one. All parts must be started before another run of this program starts. The first part waits
- * for the program's previous run, as device_start does. merged: true: the part reads the set of weights to which
- * adapters' changes were added (device_merge_made). Returns 1 if parts are left, 0 after the last one. After a failure
- * (-1) the next call begins a new run. */
+/* Starts the next one of the program->parts parts of a run. Between two parts, runs of other programs may be started;
+ * the device executes everything in the order in which it was started. All calls for one run have the same arguments.
+ * All parts must be started before another run of this program starts. The first part waits for the program's previous
+ * run, as device_start does. merged: true: the part reads the set of weights to which adapters' changes were added
+ * (device_merge_made). Returns 1 if parts are left, 0 after the last one. After a failure (-1) the next call begins a
+ * new run. */
 int device_start_part(struct device *device, struct program *program, const struct run_params *params, bool merged,
                       struct error *err);
 /* Waits until the device has done all work that was started. */
 int device_settle(struct device *device, struct error *err);
 /* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
- * The values are copied, and the work may still be under way when this returns. If it fails nothing has changed.
- * Changes must not overlap. Copies of weights that the device has in other layouts are updated at their addresses, so
- * programs stay valid. States that plans have written (encoded prompts, time projections) are not updated: see
- * plan_weights_version. Adapters' terms (weight_change.blend) are added to the checkpoint's values, even if the weight
- * was changed before. For this a CUDA device stores these values separately from the first such change on, in FP16 if
- * the file has FP16, else in FP32. */
+ * The values are copied, and the work may still be under way when this returns. If it fails nothing has changed. The
+ * changes must not overlap.
+ *
+ * Copies of the weights in other layouts are updated at their addresses, so programs stay valid. States that plans have
+ * written from these weights (encoded prompts, time projections) are not updated: see plan_weights_version. Adapters'
+ * terms (weight_change.blend) are added to the checkpoint's values, even if the weight was changed before. From the
+ * first such change on, a CUDA device therefore keeps these values as well, in FP16 if the file has FP16, else in
+ * FP32. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
 /* Change weights while runs go on, on devices that have two sets of the weights that adapters change
  * (device_info.two_sets, resource.adapted). Runs read one set while the adapters' terms (blend.h) are added in the
@@ -325,9 +326,9 @@ int device_merge_begin(struct device *device, const struct weight_change *change
 int device_merge_go_on(struct device *device, bool all, struct error *err);
 void device_merge_made(struct device *device, const struct weight_change *changes, int count);
 void device_merge_show(struct device *device);
-/* device_write and device_read copy FP32 values in NHWC order, from element `first` on of a temporary, a state, or a
- * resource (a weight or another tensor that plans share). Weights cannot be written: device_update changes them. A
- * temporary keeps its values until another program runs, unless one of the two programs has own_memory. */
+/* device_write and device_read copy FP32 values in NHWC order, from element `first` of a tensor on: a temporary, a
+ * state or a resource (a tensor that plans share). Weights cannot be written; device_update changes them. A temporary
+ * keeps its values until another program runs, unless one of the two programs has own_memory. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,

@@ -1,10 +1,9 @@
-/* The CUDA device as a module: a shared library of its own, reverie-cuda.so. A program that was built without CUDA
- * opens the module when it is asked for a GPU, so that a package can add GPUs to a program that is complete without
- * them.
+/* The CUDA device as a module: a shared library of its own, reverie-cuda.so. A program that was built without CUDA is
+ * complete without the module, and opens it when it is asked for a GPU. So a separate package can add the use of GPUs.
  *
- * A module has copies of its own of the functions in unet/base and unet/plan. Program and module share nothing but the
- * structs that they pass to each other, so both must be built from the same sources of these folders: each has a stamp,
- * a text with the version and a hash of the sources, and a module with another stamp is refused before it is used. */
+ * A module has its own copies of the functions in unet/base and unet/plan. Program and module pass structs to each
+ * other, so both must be built from the same sources of these folders. Each has a stamp, a text with the version and a
+ * hash of the sources; a module with another stamp is refused before it is used. */
 #ifndef UNET_PLAN_DEVICE_MODULE_H
 #define UNET_PLAN_DEVICE_MODULE_H
 
@@ -29,10 +28,10 @@ struct device_module {
  * version; nothing links to it. */
 const struct device_module *reverie_cuda_device(void);
 
-/* Looks for the module's file: in the folder of the program or shared library that this function is part of, then in
- * the folder `reverie` of the build's folder of libraries (Meson's libdir). No other folder is searched and no
- * environment variable is read, because the file's code will run in this process. Returns true and stores the file's
- * path, or returns false with the path empty. */
+/* Looks for the module's file: in the folder of the program or shared library that contains this function, then in the
+ * folder `reverie` of the build's library folder (Meson's libdir). No other folder is searched and no environment
+ * variable is read, because the file's code will run in this process. Returns true and stores the file's path, or
+ * returns false with the path empty. */
 bool device_module_find(char path[DEVICE_MODULE_PATH]);
 /* Opens the module with this absolute path. It stays open until the process ends. Returns NULL with err set, in one
  * line with the path, if the file is no module or has another stamp. Any thread may call this, any number of times. */

@@ -1,11 +1,11 @@
 /* The number types of tensors. A plan says what precision a tensor needs (enum demand). When a device prepares the
- * plan, it chooses a type for each tensor (struct element). It stores the types of temporaries in its program (the
- * prepared plan), and those of states and weights beside their memory.
+ * plan, it chooses a type for each tensor (struct element). Types of temporaries are stored in the program (the
+ * prepared plan), those of states and weights beside their memory.
  *
- * Code that uses a tensor asks for its element; no code assumes a type. For another type (BF16, or FP8 with a scale) a
- * device changes the one function that chooses types (in cpu_layout.c on the CPU) and the kernels that read and write
- * this type. Code that calls a kernel fails for types that the kernel does not accept. A new type needs its size in
- * weights.h and its conversions in element.c. */
+ * Code that uses a tensor asks for its element; no code assumes a type. Code that calls a kernel fails for types that
+ * the kernel does not accept. To add a type (BF16, or FP8 with a scale): its size in weights.h, its conversions in
+ * element.c, the function of the device that chooses types (cpu_layout.c on the CPU), and kernels that read and write
+ * it. */
 #ifndef UNET_PLAN_ELEMENT_H
 #define UNET_PLAN_ELEMENT_H
 
@@ -40,9 +40,9 @@ static inline size_t element_size(struct element element) {
   return dtype_size(element.type);
 }
 
-/* element_load returns value number i of an array with its scale applied; element_store rounds a value to the nearest
- * number of the type (ties to even) and stores it. As int32, a value beyond the type's range is stored as the range's
- * end, and NaN as 0. FP32 holds whole numbers up to 2^24 exactly. */
+/* element_load returns value number i of an array with its scale applied. element_store rounds a value to the nearest
+ * number of the type (ties to even) and stores it. As int32, values beyond the type's range are clamped, and NaN
+ * becomes 0. FP32 represents whole numbers up to 2^24 exactly. */
 float element_load(struct element element, const void *data, size_t i);
 void element_store(struct element element, void *data, size_t i, float value);
 

@@ -1,6 +1,6 @@
-/* The integer arithmetic of the ops that measure motion (op_motion.h). Every device compiles these functions, so that
- * all devices compute the same bits. The file is plain C and needs no header of a device. Shifts to the right of
- * negative numbers round down.
+/* The integer arithmetic of the ops that measure motion (op_motion.h). All devices compile these functions and so
+ * compute the same bits. The file is plain C and needs no header of a device. Negative numbers shifted to the right
+ * round down.
  *
  * Units: level 1 of the pyramid is the picture at half size, so one of its pixels is two pixels of the picture along
  * each axis. Fractions of vectors are in 1/512 pixel of level 1, which is 1/256 pixel of the picture. The brightness of
@@ -71,9 +71,9 @@ MOTION_CODE int motion_at(const struct motion_size *s, int first, int level) {
   return at;
 }
 
-/* Returns the number of values that OP_PYRAMID stores for a picture: the details of levels 1 to 3 (each pixel's
- * brightness minus the mean around it), one level after another, and a last value that is 1, by which the next run sees
- * that there is a last frame. */
+/* Returns the number of values that OP_PYRAMID stores for a picture: for levels 1 to 3, one level after another, each
+ * pixel's detail (its brightness minus the mean around it). A last value, always 1, tells the next run that there is a
+ * last frame. */
 MOTION_CODE int motion_values(const struct motion_size *s) {
   return motion_at(s, 1, 4) + 1;
 }
@@ -104,8 +104,9 @@ MOTION_CODE int motion_blur(int i) {
   return i == 0 || i == 3 ? 1 : 3;
 }
 
-/* Returns the brightness that a pyramid's coarse level (w x h pixels) has at the centre of pixel (x, y) of a finer
- * level, by linear interpolation. ratio: how many times more pixels the finer level has along each axis. */
+/* Returns the brightness at the centre of pixel (x, y) of a fine level of the pyramid, as a coarser level (w x h
+ * pixels) has it there, by linear interpolation. ratio: how many times more pixels the finer level has along each
+ * axis. */
 MOTION_CODE int motion_between(const int32_t *level, int w, int h, int x, int y, int ratio) {
   int whole = 2 * ratio, px = 2 * x + 1 + ratio, py = 2 * y + 1 + ratio;
   int u = px % whole, v = py % whole, left = px / whole - 1, top = py / whole - 1;
@@ -123,8 +124,8 @@ MOTION_CODE int motion_detail(int level, int around, bool marks) {
   return marks ? (detail & ~1) | (level >= MOTION_LIGHT) : detail;
 }
 
-/* The detail of a pixel of level `level` is its brightness minus that of its surroundings, which a coarser level of
- * the pyramid gives. Returns the number of that coarser level. */
+/* A pixel's detail is its brightness minus that of its surroundings, which is taken from a coarser level of the
+ * pyramid. Returns the number of this coarser level for pixels of level `level`. */
 MOTION_CODE int motion_around(int level) {
   return level == 1 ? 4 : 5;
 }
@@ -133,8 +134,8 @@ MOTION_CODE int motion_pixel(const int32_t *d, int w, int h, int x, int y) {
   return d[motion_clamp(y, h - 1) * w + motion_clamp(x, w - 1)];
 }
 
-/* Returns by linear interpolation the value of d, an image of w x h pixels, at the position (x, y), which is given in
- * 1/512 of a pixel of d. Positions outside of the image get the value at its edge. */
+/* Returns the value of d, an image of w x h pixels, at the position (x, y), by linear interpolation. The position is in
+ * 1/512 pixel of d. Outside of the image it gets the value at the edge. */
 MOTION_CODE int motion_sample(const int32_t *d, int w, int h, int x, int y) {
   int u = x & 511, v = y & 511;
   int left = motion_clamp(x >> 9, w - 1), right = motion_clamp((x >> 9) + 1, w - 1);
@@ -164,10 +165,10 @@ MOTION_CODE int motion_seek_x(int key) {
   return (key & 255) % MOTION_SIDE - MOTION_REACH;
 }
 
-/* For each block the search at level 2 of the pyramid looks around MOTION_BASES starting vectors: those found at level
- * 3 for the block itself and its four neighbours (at the picture's edge the block itself stands for a missing
- * neighbour), and "no motion". Returns the number of the block from which block (x, y) takes starting vector number
- * `base`, or -1 for "no motion". */
+/* Returns where starting vector number `base` of the search at level 2 of the pyramid comes from, for block (x, y): the
+ * number of a block, whose vector from level 3 is used, or -1 for "no motion". The MOTION_BASES starting vectors are
+ * those of the block itself and of its four neighbours, and "no motion". The block itself replaces a neighbour outside
+ * the picture. */
 MOTION_CODE int motion_base(const struct motion_size *s, int x, int y, int base) {
   if (base == MOTION_BASES - 1)
     return -1;
@@ -194,8 +195,8 @@ MOTION_CODE int motion_fine_index(int key) {
   return (key & 15) ? (key & 15) - 1 : 4;
 }
 
-/* Sums over the 8x8 pixels of level 1 around a block, from which the fraction of a pixel of its vector is computed (one
- * step of Lucas and Kanade). xx, xy, yy: products of the brightness's slopes along x and y in this frame
+/* Sums over the 8x8 pixels of level 1 around a block. From them the fraction of a pixel in the block's vector is
+ * computed (one step of Lucas and Kanade). xx, xy, yy: products of the brightness's slopes along x and y in this frame
  * (motion_slope). xt, yt: products of these slopes with the difference between this frame and the last one
  * (motion_change). */
 struct motion_slopes {
@@ -224,13 +225,13 @@ MOTION_CODE void motion_add_slopes(struct motion_slopes *s, const int32_t *now, 
 
 struct motion_match {
   int y, x; /* the vector of the match, in 1/256 pixel */
-  /* how certain the vector is, that is, how much the block's brightness differs from that at positions nearby; about
-   * the smaller eigenvalue of the matrix [xx xy; xy yy] (struct motion_slopes) */
+  /* how certain the vector is: how much the block's brightness differs from that at positions nearby. About the smaller
+   * eigenvalue of the matrix [xx xy; xy yy] (struct motion_slopes) */
   int weight;
 };
 
-/* Returns the match of a block. Its vector is (y, x), in whole pixels of level 1, plus the fraction that is computed
- * from the slopes, limited to one pixel. */
+/* Returns the match of a block: the vector (y, x), in whole pixels of level 1, plus a fraction computed from the
+ * slopes. The fraction is at most one pixel. */
 MOTION_CODE struct motion_match motion_solve(struct motion_slopes s, int y, int x) {
   struct motion_match match;
   int64_t xx = s.xx + 256, yy = s.yy + 256, xy = s.xy;
@@ -245,9 +246,9 @@ MOTION_CODE struct motion_match motion_solve(struct motion_slopes s, int y, int 
 
 /* --- the motion of the whole picture, fitted to the blocks' vectors --- */
 
-/* The whole picture's motion as a similarity (shift, turn and zoom) from positions in this frame to positions in the
- * last one, about the picture's centre: x' = (1 + a) x - b y + tx, y' = b x + (1 + a) y + ty; a and b are in units of 1
- * / MOTION_ONE, tx and ty in 1/256 pixel. */
+/* The whole picture's motion as a similarity (shift, turn and zoom) about the picture's centre, from positions in this
+ * frame to positions in the last one: x' = (1 + a) x - b y + tx, y' = b x + (1 + a) y + ty. a and b are in units of 1 /
+ * MOTION_ONE, tx and ty in 1/256 pixel. */
 struct motion_model {
   int a, b, ty, tx;
 };
@@ -269,8 +270,8 @@ MOTION_CODE int motion_model_y(const struct motion_model *m, int x, int y) {
 }
 
 /* The first guess of the whole picture's motion is the vector near which most blocks' vectors lie. To find it, vectors
- * are counted in bins. A bin has the vectors that end in one square of 4 x 4 pixels. There are MOTION_BINS bins along
- * each axis; "no motion" is in the middle one. */
+ * are counted in bins: squares of 4 x 4 pixels in which the vectors end. There are MOTION_BINS bins along each axis;
+ * "no motion" is in the middle one. */
 enum { MOTION_BINS = 32 };
 
 /* Returns the number of the bin to which the vector (x, y) of a block belongs; -1: the vector lies outside all bins. x
@@ -281,9 +282,9 @@ MOTION_CODE int motion_bin(int y, int x) {
   return inside ? row * MOTION_BINS + column : -1;
 }
 
-/* Returns the key by which bins of vectors are compared: the bin with the highest key is the first guess. The key grows
- * with the number of matches in the bin and in the eight around it. Of equal bins the one nearest to "no motion" is
- * highest. counts: the numbers of matches in all bins. */
+/* Returns the key by which bins of vectors are compared; the bin with the highest key is the first guess. The key grows
+ * with the number of matches in the bin and in the eight bins around it. Of equal bins, the one nearest to "no motion"
+ * has the highest key. counts: the numbers of matches in all bins. */
 MOTION_CODE int64_t motion_bin_key(const int *counts, int bin) {
   int row = bin / MOTION_BINS, column = bin % MOTION_BINS;
   int64_t sum = counts[bin];
@@ -311,10 +312,10 @@ MOTION_CODE int motion_radius(int pass) {
   return pass == 0 ? 2560 : pass == 1 ? 1280 : pass == 2 ? 768 : pass == 3 ? 384 : pass == 4 ? 256 : 192;
 }
 
-/* Sums over blocks' matches, from which a model of the whole picture's motion is fitted. Only matches are counted whose
- * vectors are near those of the last fitted model. count: number of matches; x, y: sums of positions; vx, vy: sums of
- * motion vectors; far: sum of squared distances from the picture's centre; along, across: sums of the scalar product x
- * vx + y vy and of the cross product x vy - y vx of position and vector. */
+/* Sums over blocks' matches, from which a model of the whole picture's motion is fitted. Only matches near the last
+ * fitted model are counted. count: number of matches; x, y: sums of positions; vx, vy: sums of motion vectors; far: sum
+ * of squared distances from the picture's centre; along: sum of the scalar products x vx + y vy; across: sum of the
+ * cross products x vy - y vx of position and vector. */
 struct motion_sums {
   int64_t count, x, y, vx, vy, far, along, across;
 };
@@ -364,9 +365,9 @@ MOTION_CODE void motion_fit(struct motion_model *m, const struct motion_sums *s,
   m->ty = (int)motion_divide(s->vy * 131072 - m->b * s->x - m->a * s->y, s->count * 131072);
 }
 
-/* Sums over all certain matches, by which a model of the whole picture's motion is judged. still, fitted: squared
- * distances of the vectors from "no motion" and from the model; count: number of matches; agreeing: number of matches
- * close to the model; length: squared lengths of the model's vectors at these agreeing matches. */
+/* Sums over all certain matches, from which a model of the whole picture's motion is judged. still: squared distances
+ * of the vectors from 0; fitted: squared distances of the vectors from the model; count: number of matches; agreeing:
+ * number of matches close to the model; length: squared lengths of the model's vectors at these agreeing matches. */
 struct motion_merit {
   int64_t still, fitted, count, agreeing, length;
 };
@@ -386,10 +387,10 @@ MOTION_CODE void motion_weigh(struct motion_merit *s, const struct motion_model 
   s->length += agrees ? my * my + mx * mx : 0;
 }
 
-/* Returns true if the whole picture moves as the model says: enough blocks' matches agree with the model, the model's
- * motion of these blocks is an eighth of a pixel or more, and the model explains the matches clearly better than no
- * motion does. The fewer matches there are, the better the model must explain them, because the model's four numbers
- * can be fitted to the noise of a few matches. */
+/* Returns true if the whole picture moves as the model says. Enough blocks' matches must agree with the model, its
+ * motion of these blocks must be an eighth of a pixel or more, and it must explain the matches clearly better than no
+ * motion. The fewer matches there are, the better it must explain them: four numbers can be fitted to the noise of a
+ * few matches. */
 MOTION_CODE bool motion_is_moving(const struct motion_merit *s, int blocks) {
   return s->agreeing >= 12 && s->agreeing * 5 >= s->count && s->agreeing * 32 >= blocks &&
          4 * s->fitted < 3 * s->still && 64 * s->fitted < (s->still - s->fitted) * (s->count - 2) &&
@@ -415,9 +416,10 @@ MOTION_CODE struct motion_model motion_inverse(const struct motion_model *m) {
 
 /* --- the choice of each block's vector: its own match, the whole picture's motion, or none --- */
 
-/* Returns the factor, in 1/256 and limited to 64..192, by which this frame's details are multiplied before they are
- * compared with the last frame's. Those are multiplied by 256 minus this factor. So a change of the light by up to a
- * factor of 3 counts as no difference. now and last: sums of both frames' absolute details. */
+/* Returns a factor that makes the details (a pixel's brightness minus the mean around it) of two frames comparable
+ * after a change of the light. This frame's details are multiplied by it, the last frame's by 256 minus it. It is
+ * limited to 64..192, which compensates for a change by up to a factor of 3. now and last: sums of both frames'
+ * absolute details. */
 MOTION_CODE int motion_gain(int now, int last) {
   int gain = now + last ? (int)(((int64_t)last * 256 + (now + last) / 2) / (now + last)) : 128;
   return gain < 64 ? 64 : gain > 192 ? 192 : gain;
@@ -433,23 +435,23 @@ MOTION_CODE bool motion_is_clear(int sum, int other) {
   return sum + 64 * 1638 <= other && 4 * (int64_t)sum <= 3 * (int64_t)other;
 }
 
-/* Least number of a block's eight neighbours that must have a vector near its own (motion_is_near) for its match to be
- * trusted; the match's weight must also be at least half of MOTION_WEIGHT. */
+/* A block's match is trusted if at least MOTION_SUPPORT of its eight neighbours have a vector near its own
+ * (motion_is_near), and if its weight is at least half of MOTION_WEIGHT. */
 enum { MOTION_SUPPORT = 3 };
 
 MOTION_CODE bool motion_is_near(int y, int x, int other_y, int other_x) {
   return motion_abs(y - other_y) <= 384 && motion_abs(x - other_x) <= 384;
 }
 
-/* Returns true if two vectors cancel, as they do for a block that was visible in the last frame. (y, x) leads from the
- * block to its position in the last frame; (back_y, back_x) leads from that position to this frame. */
+/* Returns true if two vectors cancel: (y, x) leads from a block to its position in the last frame, and (back_y, back_x)
+ * from there back to this frame. They cancel if the block was visible in the last frame. */
 MOTION_CODE bool motion_agrees(int y, int x, int back_y, int back_x) {
   int most = 256 + ((motion_abs(y) + motion_abs(x)) >> 4);
   return motion_abs(y + back_y) <= most && motion_abs(x + back_x) <= most;
 }
 
-/* Returns the number of the block, in the last frame, to which the vector (vy, vx) of block (x, y) leads, or -1 if that
- * is outside the picture. */
+/* Returns the number of the last frame's block to which the vector (vy, vx) of block (x, y) leads; -1: it leads out of
+ * the picture. */
 MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy, int vx) {
   int px = 256 * MOTION_BLOCK * x + 128 * MOTION_BLOCK + vx, py = 256 * MOTION_BLOCK * y + 128 * MOTION_BLOCK + vy;
   if (px < 0 || py < 0 || px >= 256 * s->w[0] || py >= 256 * s->h[0])
@@ -459,9 +461,9 @@ MOTION_CODE int motion_origin(const struct motion_size *s, int x, int y, int vy,
 
 /* --- deciding whether the scene has changed (a cut) --- */
 
-/* Sums that say how alike a group of blocks looks in this frame and in the last one: over its pixels of level 1 that
- * are overexposed in neither frame. both: products of the two frames' details; now, last: squared details of each
- * frame. All in squares of a quarter grey level. */
+/* Sums that say how alike a group of blocks looks in this frame and in the last one. They are over those pixels of
+ * level 1 that are overexposed in neither frame. both: products of the two frames' details; now, last: squared details
+ * of each frame. All in squares of a quarter grey level. */
 struct motion_likeness {
   int both, now, last;
 };
@@ -497,9 +499,9 @@ MOTION_CODE bool motion_is_blank(const struct motion_tally *t) {
   return t->now * 16 < t->groups || !t->now;
 }
 
-/* Returns for this frame the value GLOBAL_BLANK (op_motion.h), which tells whether this frame or the last one has no
- * texture. blank: this frame has none; past: there is a last frame; before: GLOBAL_BLANK of the last frame, which is
- * read only if `past` is true. */
+/* Returns the value GLOBAL_BLANK (op_motion.h) for this frame: whether this frame (1), or the last one (2), has no
+ * texture. blank: this frame has none; past: there is a last frame; before: the last frame's GLOBAL_BLANK, read only if
+ * `past` is true. */
 MOTION_CODE int32_t motion_blank(bool blank, bool past, int32_t before) {
   return blank ? 1 : past && before == 1 ? 2 : 0;
 }

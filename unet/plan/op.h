@@ -5,10 +5,11 @@
  * or its activation, runs that part as a separate step. The CPU's plain loops (cpu_ops.c) define each op, and every
  * other implementation is compared with them.
  *
- * Each op is one row of OP_TABLE and one list of operands, OPERANDS_<TYPE> in an op_*.h. Macros make from these two:
+ * Each op is one row of OP_TABLE and one list of operands, OPERANDS_<TYPE> in an op_*.h. From these two, macros make
  * the op's number (enum op_type), the tensors of its struct, its constructor (plan.h), its reads, writes and lifetimes,
- * the checks that all ops share, and the devices' tables. An op that lacks one of its parts does not compile or link. A
- * new op needs a row here, a list and a struct in the op_*.h of its kind, a function op_check_FIELD in the op_*.c
+ * the checks that all ops share, and the devices' tables. An op that lacks one of its parts does not compile or link.
+ *
+ * A new op needs a row here, a list and a struct in the op_*.h of its kind, a function op_check_FIELD in the op_*.c
  * beside that header, its definition in the CPU device, an implementation in other devices, and cases in
  * tests/rigs/op_cases*.c.
  *
@@ -29,9 +30,9 @@
 #include "unet/plan/op_steps.h"
 
 /* All ops. The columns of a row: the TYPE (OP_<TYPE> in enum op_type); the op's field in struct op; its name in
- * messages; the function check_NAME of check_run.c that checks the run parameters which the op reads (`nothing`: it
- * reads none); and the function of op.c that counts its floating-point operations (no_flops: the op has no matrix
- * product). */
+ * messages; NAME, for the function check_NAME of check_run.c, which checks the run parameters that the op reads
+ * (`nothing`: it reads none); and the function of op.c that counts its floating-point operations (no_flops: the op has
+ * no matrix product). */
 #define OP_TABLE(ROW)                                                                                                  \
   ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
   ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
@@ -102,8 +103,8 @@ struct op_operand {
   unsigned roles;   /* bits of enum operand_role: how the op uses the operand */
 };
 
-/* Stores in `list` the operands of an op that have any of these roles, in the order of the op's list of operands, and
- * returns their number. Optional operands that were left out are stored as TENSOR_NONE. */
+/* Stores in `list` those operands of an op that have any of these roles, in the order in which the op lists them.
+ * Returns their number. Optional operands that were left out are stored as TENSOR_NONE. */
 enum { OPERANDS_MAX = 10 };
 int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]);
 /* Stores in `list` the tensors of those operands that have any of these roles, without operands that were left out, and
@@ -117,8 +118,8 @@ struct op_result {
 };
 
 /* Checks the operands of an op before it is appended to a plan, and stores shape and precision of its y in *result.
- * runs: number of times that one run of the plan executes the op; above 1 only in a loop. Returns NULL, or in a few
- * words what is wrong (static text). */
+ * runs: number of times that one run of the plan executes the op; above 1 only in a loop. Returns NULL if all is right,
+ * else a few words that say what is wrong (static text). */
 const char *op_check(const struct op *op, int runs, struct op_result *result);
 /* Returns the address of the op's field y (its result). Returns NULL if the op has no such field, because it only
  * writes tensors that exist already. */
@@ -127,9 +128,9 @@ struct tensor *op_y(struct op *op);
 /* Returns the number of floating-point operations in one execution of the op's matrix products, 2 for each
  * multiply-add; 0 if it has no matrix product. */
 double op_flops(const struct op *op);
-/* Returns true if a device must look at ops of this type anew in every run, for one of three reasons: the op reads run
- * parameters, which device_submit checks; it reads frames (OP_PIXELS_IN); or some runs leave it out (OP_STYLE).
- * plan_finish lists the ops of such types in plan.told. */
+/* Returns true if a device must look at ops of this type in every run, not only when it prepares the plan. There are
+ * three reasons: the op reads run parameters, which device_submit checks; it reads frames (OP_PIXELS_IN); or some runs
+ * leave it out (OP_STYLE). plan_finish lists the ops of such types in plan.told. */
 bool op_is_told(enum op_type type);
 
 #endif

@@ -4,8 +4,8 @@ static bool is_place(struct tensor t) {
   return t.n == 1 && t.h == 1 && t.w == 1 && t.c == PLACE_VALUES;
 }
 
-/* Returns what is wrong with the sizes of the frame and of the window (the part of the canvas, an endless plane
- * that follows the camera, which the networks draw); NULL: nothing. */
+/* Returns what is wrong with the sizes of the frame and of the window, the part of the canvas that the networks draw;
+ * NULL: nothing. (A canvas is an endless plane that follows the camera.) */
 static const char *misfit(const struct canvas_size *size) {
   if (size->lattice < 1 || size->h < 1 || size->w < 1)
     return "there is no such canvas";

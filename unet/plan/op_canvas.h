@@ -1,7 +1,7 @@
 /* The ops of a canvas: an endless plane on which the scene stands still while the camera moves. The network draws a
- * window of it instead of the frame. The ops compute where the frame lies on the canvas, draw the frame into the
- * window, cut the picture out again, and make the window's noise. canvas_place.h has the arithmetic, in whole numbers;
- * op.h says how ops are declared. */
+ * window of the canvas instead of the frame. The ops compute where the frame lies on the canvas, draw the frame into
+ * the window, cut the picture out again, and make the window's noise. canvas_place.h has the arithmetic, in whole
+ * numbers; op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_CANVAS_H
 #define UNET_PLAN_OP_CANVAS_H
 
@@ -20,11 +20,11 @@ struct op_canvas_place {
   struct canvas_size size;
 };
 
-/* y = a window of the canvas (the plane on which the scene stands still) with the frame x drawn into it; with `back`,
- * y is the frame that is cut out of the window x. If the frame is only shifted on the canvas (PLACE_WARPED 0), pixels
- * are copied. Else the value of y at pixel p is that of x at canvas_to_frame(p), or with `back` at
- * canvas_to_window(p): by bicubic interpolation (canvas_weights, in FP32), or with `nearest` that of the nearest
- * pixel. Beyond its border x is continued by its mirror image.
+/* y = a window of the canvas (the plane on which the scene stands still) with the frame x drawn into it. With `back`,
+ * the reverse: y = the frame that is cut out of the window x. If the frame is only shifted on the canvas (PLACE_WARPED
+ * 0), pixels are copied. Otherwise pixel p of y is x at the point canvas_to_frame(p), or with `back`
+ * canvas_to_window(p): by bicubic interpolation (canvas_weights, in FP32), or with `nearest` the nearest pixel. Beyond
+ * its border x is continued by its mirror image.
  *   x      [1, h, w, c]: the frame, or with `back` the window; c is at most 3
  *   place  int32 [1, 1, 1, PLACE_VALUES]: where the frame lies, from OP_CANVAS_PLACE
  *   y      [1, H, W, c]: the window, or with `back` the frame; may be a state */

@@ -1,18 +1,18 @@
 /* The ops of noise that moves with the picture, so that its grain does not stand still while things move. Each cell of
- * the latent has a place in an endless texture of noise. The noise itself is in two tables, and each cell of the
- * texture stands for one entry of one of the tables. texture.h explains this and has the arithmetic, in whole numbers;
- * op.h says how ops are declared. */
+ * the latent has a position in an endless texture of noise. The noise values are in two tables; each cell of the
+ * texture stands for one entry of one of them. texture.h explains this and has the arithmetic, in whole numbers; op.h
+ * says how ops are declared. */
 #ifndef UNET_PLAN_OP_CARRY_H
 #define UNET_PLAN_OP_CARRY_H
 
 #include "unet/plan/operands.h"
 #include "unet/plan/texture.h"
 
-/* Moves the field (each cell's place in the texture of noise) along the motion since the last frame, and finds the
- * entry of the noise tables that each cell shows. y holds for each cell: its place (2 values), the entry, and 1 if this
- * run starts the texture anew (renews it) because it is too distorted, else 0. In a run that renews the texture, y has
- * the cell's place in the old texture. If run.restart is set, and after a cut, the field becomes the identity, and cell
- * i of the texture gets entry i of the first table.
+/* Moves the field (each cell's position in the texture of noise) along the motion since the last frame, and finds the
+ * entry of the two tables of noise for each cell. y holds for each cell: its position (2 values), the entry, and a
+ * flag. The flag is 1 if the texture was too distorted, so that this run renews it (starts it anew), else 0; y then has
+ * the cell's position in the old texture. After a cut, and if run.restart is set, each cell gets the position that it
+ * has in the latent, and cell i of the texture gets entry i of the first table.
  *   flow     int32 [1, h, w, 2]: displacement of each cell to its position in the last frame, in 1/256 pixel
  *   visible  int32 [1, h, w, 1]: not 0 if the cell was seen in the last frame
  *   global   int32 [1, 1, 1, values]: from OP_FLOW; the first value is not 0 after a cut

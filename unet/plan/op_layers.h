@@ -30,7 +30,7 @@
 struct op_conv {
   OPERANDS(CONV)
   bool upsample; /* true: x is enlarged to twice the size by repeating pixels, between prologue and convolution */
-  int stride;    /* 1 or 2 */
+  int stride;    /* stride of the convolution: 1 or 2 */
   int pad;
   bool pad_end_only;
   enum activation act;
@@ -71,8 +71,8 @@ struct op_linear {
   T(y, OPERAND_READ | OPERAND_WRITE)
 struct op_inject {
   OPERANDS(INJECT)
-  /* step: number, from 0, of the U-Net's call to which the op belongs; if the op is in the plan's loop, that of the
-   * call in the loop's first iteration: each further iteration is the next call */
+  /* step: number, from 0, of the U-Net's call to which the op belongs. In the plan's loop it is the number of the call
+   * in the first iteration; in iteration i the call has the number step + i */
   int control, step;
   /* the control network adds `count` tensors in one call of the U-Net; this op adds number `index` of them, from 0 */
   int index, count;
@@ -84,8 +84,8 @@ struct op_inject {
 /* Returns 10^(-1 + index / (count - 1)), the factor of guess mode in the formula of OP_INJECT. */
 float inject_guess(const struct op_inject *op);
 
-/* y = prologue(x): a norm and an activation as an op of its own, for the case that the ops which read y cannot apply
- * them to their input. */
+/* y = prologue(x): a norm and an activation as an op of its own. Used if the ops that read y cannot apply them to their
+ * input. */
 #define OPERANDS_NORM(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
   P(prologue)                                                                                                          \

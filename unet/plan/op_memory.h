@@ -1,8 +1,8 @@
-/* The ops with which self-attention also attends to earlier frames. Their keys and values are called the bank.
+/* The ops with which self-attention also attends to earlier frames. These frames' keys and values are called the bank.
  *
- * Each attention layer has a ring buffer, a state with slots for the keys and values of some earlier runs. One small
- * state (`bank` below) says for all these ring buffers how many frames they hold, and in which slot this run stores its
- * own. In a run OP_RECALL comes first and updates the small state. Then in each layer OP_ATTENTION reads the ring
+ * Each attention layer has a ring buffer: a state with slots for the keys and values of some earlier frames. One small
+ * state (`bank` below) is shared by all ring buffers: it says how many frames they hold, and in which slot this run
+ * stores its own. First in a run, OP_RECALL updates the small state. Then in each layer OP_ATTENTION reads the ring
  * buffer as its k2 and v2, and OP_REMEMBER after it writes one slot. op.h says how ops are declared. */
 #ifndef UNET_PLAN_OP_MEMORY_H
 #define UNET_PLAN_OP_MEMORY_H
@@ -20,8 +20,8 @@ enum bank_value {
   /* index, in each layer's ring buffer, at which keys and values are stored next: those of this run or, if this run
    * stores none, those of a later run */
   BANK_SLOT,
-  /* number of runs since a frame was last stored in the bank (earlier frames' keys and values), the next run included,
-   * modulo run.bank.every; 0: the next run stores its frame */
+  /* counts runs since a frame was last stored in the bank (earlier frames' keys and values), the next run included,
+   * modulo run.bank.every; at 0 the next run stores its frame */
   BANK_AGE,
   BANK_VALUES
 };

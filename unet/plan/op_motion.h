@@ -1,18 +1,18 @@
 /* The ops that measure how the picture moved since the last run: a vector for each block of the picture, the motion of
  * the whole picture, and whether the scene was cut. All of them compute in integers, by the functions of motion_math.h,
- * so that all devices agree to the bit. unet/cpu/cpu_motion.c has the order of the steps; op.h says how ops are
+ * so that all devices agree to the bit. unet/cpu/cpu_motion.c shows the order of the steps; op.h says how ops are
  * declared.
  *
- * A vector is (dy, dx) in 1/256 pixel. Blocks are squares of MOTION_BLOCK pixels, (h + 7) / 8 rows of (w + 7) / 8 for a
- * picture of w x h. */
+ * A vector is (dy, dx) in 1/256 pixel. Blocks are squares of MOTION_BLOCK pixels: (h + 7) / 8 rows of (w + 7) / 8
+ * blocks for a picture of w x h. */
 #ifndef UNET_PLAN_OP_MOTION_H
 #define UNET_PLAN_OP_MOTION_H
 
 #include "unet/plan/operands.h"
 
-/* How the picture as a whole moved: a point that is now at position p was at A p + t in the last frame, where positions
- * (x, y) are counted from the picture's centre. A is [a -b; b a]. If the whole picture did not move, A is the identity
- * and t is 0. */
+/* How the picture as a whole moved: a point that is now at position p was at A p + t in the last frame. A is [a -b; b
+ * a]; positions (x, y) are counted from the picture's centre. If the whole picture did not move, A is the identity and
+ * t is 0. */
 enum global_value {
   /* 1: a cut, that is, there is no last frame, or it shows another scene; 0: no cut */
   GLOBAL_CUT,

@@ -57,7 +57,7 @@ struct op_pixels_in {
   T(y, OPERAND_WRITE)
 struct op_map {
   OPERANDS(MAP)
-  /* which map the op makes; not MAP_DEPTH, which a network makes, nor MAP_PICTURE, which is the picture itself */
+  /* which map the op makes. Not MAP_DEPTH, which a network makes, and not MAP_PICTURE, which is the picture itself */
   enum map_kind kind;
   int control;
   float scale, bias;

@@ -130,8 +130,8 @@ struct op_guide {
   T(noise, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)
 struct op_step {
   OPERANDS(STEP)
-  /* number, from 0, of the U-Net's call to which the op belongs; if the op is in the plan's loop, that of the call in
-   * the loop's first iteration: each further iteration is the next call */
+  /* number, from 0, of the U-Net's call to which the op belongs. In the plan's loop it is the number of the call in the
+   * first iteration; in iteration i the call has the number step + i */
   int step;
   int together;
 };

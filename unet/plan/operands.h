@@ -36,10 +36,10 @@ enum activation {
 
 enum norm_kind { NORM_NONE, NORM_GROUP, NORM_LAYER };
 
-/* The norm, and after it the activation, that an op applies to its input first; with NORM_NONE the activation alone.
- * Group norm has statistics over (h, w, c / groups) for each n and group, layer norm over c for each row. The variance
- * is biased: y = (x - mean) / sqrt(var + eps) * gamma[c] + beta[c]. If an op concatenates two inputs, the norm spans
- * the channels of both. */
+/* A norm, and after it an activation, that an op applies to its input first; with NORM_NONE the activation alone. Group
+ * norm has statistics over (h, w, c / groups) for each n and group; layer norm has them over c for each row. The
+ * variance is biased: y = (x - mean) / sqrt(var + eps) * gamma[c] + beta[c]. If an op concatenates two inputs, the norm
+ * spans the channels of both. */
 struct prologue {
   enum norm_kind norm;
   enum activation act;
@@ -77,8 +77,8 @@ struct guidance_rows {
 };
 
 /* A guidance row is a copy of a latent for one prompt. guidance_index returns the number (from 0) of the latent to
- * which guidance row `row` belongs, guidance_row the number of this row among the latent's rows, and guidance_total the
- * number of rows of `count` latents. */
+ * which guidance row `row` belongs. guidance_row returns the number of this row among the latent's rows. guidance_total
+ * returns the number of rows of `count` latents. */
 static inline int guidance_index(struct guidance_rows rows, int row) {
   return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
 }
@@ -88,22 +88,23 @@ static inline int guidance_row(struct guidance_rows rows, int row) {
 static inline int guidance_total(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
-/* Returns by how many sampler steps latent `latent` of a stream batch (StreamDiffusion: latents of several frames, each
- * at another step) is ahead of latent 0. Each group of `together` neighbouring latents is at the same step; 0 is the
- * same as 1. */
+/* In a stream batch (StreamDiffusion) each latent belongs to another frame and is at another step. Returns by how many
+ * steps latent number `latent` is ahead of latent 0. together: number of neighbouring latents at each step; 0 means
+ * 1. */
 static inline int steps_behind(int latent, int together) {
   return latent / (together ? together : 1);
 }
-/* Returns the numbers of guidance rows (copies of a latent, one for each prompt) that an op's fields `first` and `rows`
- * (here `each`) stand for: `each` 0 means `standard`, and `first` 0 means the same number as `each`. */
+/* Returns the numbers of guidance rows (copies of a latent, one for each prompt) from an op's fields `first` and
+ * `rows`, here `each`. If `each` is 0, `standard` is used; if `first` is 0, the first latent has as many rows as each
+ * later one. */
 static inline struct guidance_rows guidance_rows(int first, int each, int standard) {
   each = each ? each : standard;
   return (struct guidance_rows){first ? first : each, each};
 }
 
-/* Each op has a macro OPERANDS_<TYPE>(T, P) that lists its operands: T(name, roles) is a tensor with bits of enum
- * operand_role, P(name) a prologue (norm and activation), whose gamma and beta are operands as well. op_operands lists
- * them in this order. */
+/* Each op has a macro OPERANDS_<TYPE>(T, P) that lists its operands, in the order in which op_operands lists them.
+ * T(name, roles) is a tensor with bits of enum operand_role. P(name) is a prologue (norm and activation), whose gamma
+ * and beta are operands as well. */
 #define OPERAND_TENSOR(name, roles) struct tensor name;
 #define OPERAND_PROLOGUE(name) struct prologue name;
 #define OPERANDS(TYPE) OPERANDS_##TYPE(OPERAND_TENSOR, OPERAND_PROLOGUE)

@@ -233,8 +233,8 @@ static void find_makers(const struct plan *plan, int *maker) {
   }
 }
 
-/* Fails if op number `index` reads or changes a temporary of a region (ops that a run may skip) that the op is not in.
- * After a run that skipped the region the temporary would hold nothing. */
+/* Fails if op number `index`, from outside a region (ops that a run may skip), reads or changes a temporary that is
+ * made in the region. If a run skipped the region, this temporary would have no defined values. */
 static void check_reach(struct plan *plan, int index, const int *maker) {
   const struct op *op = &plan->ops[index];
   const struct plan_region *region = plan_region_of(plan, index);
@@ -329,8 +329,8 @@ static bool check_operands(struct plan *plan, const char *name, const struct op 
   return !plan->failed;
 }
 
-/* Returns true if the op also reads y, the tensor that the model has named for its result. This is refused, because one
- * thread of a kernel would write values that another thread still has to read. */
+/* Returns true if the op reads y, the tensor that the model has named for the op's result, as an operand. This is
+ * refused: one thread of a kernel would write values that another thread still has to read. */
 static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   struct tensor list[OPERANDS_MAX];
   int count = op_tensors(op, OPERAND_READ, list);
@@ -448,9 +448,9 @@ static void settle_lifetimes(struct plan *plan) {
   }
 }
 
-/* Lists in plan->told the ops that a device must look at in every run, because they read run parameters or frames or
- * are left out in some runs (op_is_told). So devices need not go through all ops in each run. Returns -1 if memory
- * runs out. */
+/* Lists in plan->told the ops that devices must look at in every run (op_is_told), because they read run parameters or
+ * frames, or are left out in some runs. So devices need not go through all ops in each run. Returns -1 if memory runs
+ * out. */
 static int list_told(struct plan *plan) {
   free(plan->told);
   plan->told = malloc((size_t)plan->op_count * sizeof *plan->told + 1);

@@ -1,6 +1,6 @@
-/* A plan: a list of ops (operations, op.h) in order, over tensors whose shapes are known. Models append ops, and
- * devices run the finished plan, which never changes. The functions that append ops return no errors, so that model
- * code reads like the paper: the plan stores the first error, and plan_finish reports it.
+/* A plan: a list of ops (operations, op.h) in order, over tensors whose shapes are known. Models append ops; devices
+ * run the finished plan, which never changes. The functions that append ops return no errors, so that model code reads
+ * like a paper's formulas: the plan stores the first error, and plan_finish reports it.
  *
  * Ownership: the plan owns its ops, names, temporaries and states; it borrows the resources, which outlive it. */
 #ifndef UNET_PLAN_PLAN_H
@@ -59,9 +59,9 @@ struct region_when {
 struct plan_region {
   int first, end;
   struct region_when when;
-  /* Ops `first` to parallel_end - 1 are the beginning of this region (ops that a run may skip). A device may run them
-   * at the same time as ops parallel_with to `first` - 1, which precede the region. parallel_end 0: no op of the region
-   * may run at the same time as ops outside it. */
+  /* Which ops a device may run at the same time: on the one hand the beginning of this region (ops that a run may
+   * skip), ops `first` to parallel_end - 1; on the other hand ops parallel_with to `first` - 1, which precede the
+   * region. parallel_end 0: no op of the region may run at the same time as ops outside it. */
   int parallel_with, parallel_end;
 };
 
@@ -72,7 +72,7 @@ struct plan {
    * that a run may skip). */
   struct op *ops;
   int op_count, op_capacity;
-  /* numbers of the ops that a device must check anew in every run, for example because they read run parameters
+  /* numbers of the ops that a device must look at in every run, for example because they read run parameters
    * (op_is_told); ascending; set by plan_finish */
   int *told, told_count;
   struct plan_loop loop;
@@ -94,8 +94,8 @@ struct plan {
 void plan_init(struct plan *plan, struct resources *resources);
 void plan_free(struct plan *plan); /* Frees the plan's memory; accepts a zeroed plan. */
 
-/* After plan_enter("down_blocks.0") the names of appended ops begin with that text, which is itself appended to the
- * texts entered before. plan_enter returns the old length of this prefix, to which plan_leave shortens it again. */
+/* plan_enter appends a text, such as "down_blocks.0", to the prefix with which the names of all ops appended afterwards
+ * begin. It returns the prefix's old length, to which plan_leave shortens the prefix again. */
 PRINTF_LIKE(2, 3) size_t plan_enter(struct plan *plan, const char *format, ...);
 void plan_leave(struct plan *plan, size_t mark);
 
@@ -103,11 +103,10 @@ void plan_leave(struct plan *plan, size_t mark);
  * no more ops are appended. */
 PRINTF_LIKE(2, 3) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* plan_conv, plan_linear and so on: for each row of OP_TABLE (op.h) a function that checks an op's operands and shapes
- * and appends the op to the plan. name: the op's name after the prefix (plan_enter). Each returns the op's result y,
- * which is a new temporary, or the state that the caller has named in op.y. Where an op's comment says that the caller
- * gives sizes of y, they are set in op.y. Functions for ops without a y return TENSOR_NONE, and so does each after a
- * failure. */
+/* plan_conv, plan_linear and so on, one function for each row of OP_TABLE (op.h): checks an op's operands and shapes,
+ * and appends the op to the plan. name: the op's name after the prefix (plan_enter). Returns the op's result y: a new
+ * temporary, or the state that the caller has named in op.y. Where an op's comment says that the caller gives sizes of
+ * y, they are set in op.y. Returns TENSOR_NONE after a failure, and for ops without a y. */
 #define PLAN_CONSTRUCTOR(TYPE, field, ...)                                                                             \
   struct tensor plan_##field(struct plan *plan, const char *name, struct op_##field op);
 OP_TABLE(PLAN_CONSTRUCTOR)
@@ -118,19 +117,19 @@ OP_TABLE(PLAN_CONSTRUCTOR)
  * to the next: the x of that OP_STEP and its earlier predictions. */
 void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
-/* plan_region_begin and plan_region_end enclose a region: runs may skip the ops that are appended between these calls.
- * Regions do not contain each other, and each is wholly inside the loop or outside it. A temporary that is made in a
- * region is read by the region's own ops alone. Tensors that the region changes in place, and states, may be read by
- * other ops; after a run that skips the region these find the old values. */
+/* plan_region_begin and plan_region_end enclose a region: ops that runs may skip. Regions do not contain each other,
+ * and each is wholly inside the loop or outside it. Only the region's own ops may read a temporary that is made in it.
+ * Other ops may read states, and tensors that the region changes in place; after a run that skips the region, these
+ * have their old values. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
 /* Called between plan_region_begin and plan_region_end. Declares that two groups of ops share no data, so that a device
- * may run them at the same time: the ops appended since plan_region_begin, and the ops from number parallel_with up to
- * the one before the region (ops that a run may skip). Ops of the region that are appended later wait for both groups.
- * Op parallel_with must be in no region, and inside the plan's loop if and only if the region is. */
+ * may run them at the same time: the ops of the region so far, and the ops from number parallel_with up to the one
+ * before the region. Ops that are appended to the region later wait for both groups. Op parallel_with must be in no
+ * region. It must be inside the plan's loop if the region is, and outside if the region is outside. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
-/* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops before
- * the region. */
+/* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops outside,
+ * before the region. */
 bool plan_is_parallel(const struct plan *plan, int op);
 /* Returns the region (ops that a run may skip) that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
@@ -142,17 +141,17 @@ static inline bool plan_is_straight(const struct plan *plan) {
 /* Returns the highest version of the weights that the plan reads. If it has grown since a run, the values that this run
  * has stored in states are out of date. */
 uint64_t plan_weights_version(const struct plan *plan);
-/* Returns how often one run of the plan executes an op: the loop's number of iterations, or 1 outside the loop. An op
- * in a region (ops that a run may skip) is counted as if it were never skipped. */
+/* Returns how often one run of the plan executes an op: as often as the loop is repeated, or once outside the loop. It
+ * is assumed that no region (ops that a run may skip) is skipped. */
 int plan_op_runs(const struct plan *plan, int op);
 
 /* Makes an input: a temporary that no op of this plan writes, except in place. Loops keep values in it from one
- * iteration to the next, and tests write a device's input to it (device_write). It shares its memory with no other
- * temporary; nor do temporaries that no op reads, so that tests can read results from them. */
+ * iteration to the next, and tests write a device's input to it (device_write). No other temporary shares its memory.
+ * The same holds for temporaries that no op reads, so that tests can read results from them. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
 
 /* Makes a state, which one run writes and the next run reads: latents, a flow field, a ring buffer of keys and values.
- * It is all zeros when a device prepares the plan as a program, and belongs to the program. Ops use it like any tensor;
+ * It belongs to the program and is all zeros when a device has prepared the plan. Ops use it like any tensor;
  * device_write and device_read accept it, too. A second call with the same name returns the same tensor; shapes must
  * agree. A program that is prepared with an owner (struct program_options) uses the owner's states of the same
  * names. */
@@ -160,9 +159,9 @@ struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int 
 /* Returns the index of the plan's state (a tensor that outlives a run) with this name, or -1. */
 int plan_find_state(const struct plan *plan, const char *name);
 
-/* For lists that have an entry for each temporary of a plan, followed by one for each state: plan_places returns the
- * length of such a list, plan_place a tensor's index in it, and plan_demand the precision that the tensor at an index
- * needs. */
+/* For lists that have an entry for each temporary of a plan, followed by one for each state. plan_places returns the
+ * length of such a list, plan_place a tensor's index in it. plan_demand returns the precision that the tensor at an
+ * index needs. */
 static inline int plan_places(const struct plan *plan) {
   return plan->temporary_count + plan->state_count;
 }

@@ -27,8 +27,8 @@ static bool reads_whole(const struct op *op) {
          op->type == OP_ATTENTION;
 }
 
-/* Returns how many elements of t an op reads. From a table, from prompt slots or from noise samples it reads as many
- * elements as its result has. */
+/* Returns how many elements of t an op reads: all of them, or, of a table, of prompt slots and of noise samples, only
+ * as many as its result has. */
 static double elements_read(const struct op *op, struct tensor t, struct tensor y) {
   size_t elements = tensor_elements(t);
   if (t.space != TENSOR_TEMPORARY && !reads_whole(op) && tensor_elements(y) < elements)

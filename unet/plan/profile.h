@@ -34,7 +34,8 @@ struct profile_row {
   char part[24];    /* name of the network that the op belongs to, such as "unet"; "frame" outside the networks */
   const char *kind; /* the kind of op, such as "conv3x3"; static text */
   char shape[96];
-  /* number of pixels (h * w) or tokens of the op's result, which tells at which level of the U-Net the op works */
+  /* number of pixels (h * w) or tokens of the op's result, by which people see at which level of the U-Net the op
+   * works */
   int level;
   /* how often the op is executed in one frame; 0: it is in a region (ops that a run may skip) that this frame skips */
   int runs;
@@ -89,15 +90,14 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
 /* Fills in the fields of the rows that follow from the plan. elements: types of its temporaries and states, indexed by
  * plan_place. profile->roof must be set: the shortest possible times are computed from it. */
 void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements);
-/* Corrects, in the profile's table, the row of op number `op`, an OP_PIXELS_IN, whose times and bytes depend on the
- * frame that it reads. part: the fraction of the frame that is left after it was cropped to the picture's aspect ratio,
- * 0 to 1. */
+/* Corrects the profile's row of op number `op`, an OP_PIXELS_IN. Its times and bytes depend on the frame that it reads,
+ * and on `part`: the fraction of the frame, 0 to 1, that is left after it was cropped to the picture's aspect ratio. */
 void profile_describe_source(struct profile *profile, const struct plan *plan, int op, const struct frame *frame,
                              double part);
 
-/* Returns the mean of the middle half of the values, and sorts them. *spread (may be NULL) gets an estimate of the
- * mean's standard error: the width of the middle half divided by the root of the count (1.23 times the standard error
- * if values are normally distributed). */
+/* Sorts the values, and returns the mean of their middle half. *spread (may be NULL) becomes an estimate of the mean's
+ * standard error: the width of the middle half divided by the root of the count. For normally distributed values this
+ * is 1.23 times the standard error. */
 double profile_middle(double *values, int count, double *spread);
 
 #endif

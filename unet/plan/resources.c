@@ -33,8 +33,8 @@ static struct resource *append(struct resources *resources, const char *name, st
   return r->name ? r : NULL;
 }
 
-/* Adds 1 to resources->count for the appended resource (a weight or another tensor that plans share), which must be
- * complete: from then on other threads see it. */
+/* Makes an appended resource (a weight or another tensor that plans share) visible to other threads, by adding 1 to
+ * resources->count. The resource must be complete. */
 static void count(struct resources *resources) {
   __atomic_store_n(&resources->count, resources->count + 1, __ATOMIC_RELEASE);
 }

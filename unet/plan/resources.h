@@ -1,6 +1,6 @@
 /* Tensors that outlive a plan: weights, which are read once from the checkpoint, and states such as slots for encoded
- * prompts, which one plan writes and others read. Plans for other sizes or step counts name the same resources, so a
- * device uploads each resource once.
+ * prompts, which one plan writes and others read. Plans for other sizes or step counts use the same resources by their
+ * names, so a device uploads each resource once.
  *
  * Ownership: struct resources owns names, shapes and lists of parts. The weights' values are in the checkpoint's files,
  * which must stay open until the device has loaded them (the engine keeps them open as long as it lives). */
@@ -46,9 +46,9 @@ struct resources {
   uint64_t version; /* the highest of all resources' versions */
 };
 
-/* resources_weight and resources_state return the tensor of the weight or the state with this name, and add it if there
- * is none yet. An existing one must have the same shape. The list of parts is copied, not the values. A vector is given
- * as n = h = w = 1. On failure the returned tensor is TENSOR_NONE and err is set. */
+/* resources_weight and resources_state return the tensor of the weight or state with this name, and add it if there is
+ * none yet. If there is one, it must have the same shape. The list of parts is copied, not the values. For a vector, n,
+ * h and w are 1. On failure the returned tensor is TENSOR_NONE and err is set. */
 struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
                                const struct weight_part *parts, int part_count, struct error *err);
 struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
@@ -63,9 +63,9 @@ int resources_find(const struct resources *resources, const char *name);
 void resources_free(struct resources *resources);
 
 size_t resource_elements(const struct resource *resource);
-/* Updates of a weight name the rows that change. A row is all values of one output channel; in a vector, one element.
- * Rows are numbered from 0; in a weight of several tensors (parts) the numbers go on from one tensor to the next.
- * resource_rows returns the number of rows of a weight, resource_row_elements the number of elements in a row. */
+/* To change a weight, the caller names rows of it. A row is all values of one output channel; in a vector, one element.
+ * Rows are numbered from 0; if a weight consists of several tensors (parts), the numbers go on from one to the next.
+ * resource_rows returns the number of rows, resource_row_elements the number of elements in a row. */
 size_t resource_rows(const struct resource *resource);
 size_t resource_row_elements(const struct resource *resource);
 

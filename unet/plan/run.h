@@ -1,6 +1,6 @@
-/* struct run_params, the parameters of one run of a plan, besides its frames. The comment on a field names the op that
- * reads it, and the op's header (op_*.h) has the formula. The functions tell what follows from the parameters: which
- * ops are skipped, how many times an op is executed in the run, and how much each control and style picture adds. */
+/* struct run_params: the parameters of one run of a plan, besides its frames. The comment on a field names the op that
+ * reads it; that op's header (op_*.h) has the formula. The functions tell what follows from the parameters: which ops
+ * are skipped, how many times an op is executed, and how much each control and style picture adds. */
 #ifndef UNET_PLAN_RUN_H
 #define UNET_PLAN_RUN_H
 
@@ -37,8 +37,8 @@ struct prompt_params {
 struct control_params {
   /* OP_INJECT and REGION_CONTROL: factor of the control network's output in each call of the U-Net */
   float gain[CALLS_MAX];
-  /* OP_INJECT: true: guess mode, in which the control network's output is added only to the prediction for the positive
-   * prompt, and less in outer layers (inject_guess); false: it is added to all predictions */
+  /* OP_INJECT: true: guess mode: the control network's output is added only to the prediction for the positive prompt,
+   * with less weight in outer layers (inject_guess); false: it is added to all predictions */
   bool guess;
   /* REGION_MAP: true: this run computes the control's map; false: the map of an earlier run is used */
   bool map;
@@ -70,8 +70,8 @@ struct bank_params {
  * copy as soon as device_submit has returned. */
 struct run_params {
   /* The fields from `geometry` to `guidance_rescale` concern the frames and the sampler's steps. geometry has an entry
-   * for each frame: in a run of n pictures, geometry[source * n + i] is for frame i of a source (op_pixels_in.source).
-   * step and residual have one entry for each call of the U-Net. */
+   * for each frame: geometry[source * n + i] is for frame i of source number `source` (op_pixels_in.source), in a run
+   * of n pictures. step and residual have one entry for each call of the U-Net. */
   struct geometry geometry[FRAMES_MAX];
   struct step_params step[CALLS_MAX];
   /* OP_BETWEEN: factors of two seeds' noises, whose sum is a picture's noise; one pair for each picture of the run */
@@ -98,9 +98,9 @@ struct run_params {
   int show_control;
   float guidance; /* OP_GUIDANCE_EMBED: guidance scale */
 
-  /* The fields from `slot` to `emphasis` are for plans that encode a prompt, or that write a ring buffer: a state (a
-   * tensor that outlives a run) whose slots are written one after the other, one in each run, and from slot 0 again
-   * after the last. */
+  /* The fields from `slot` to `emphasis` are for plans that encode a prompt or write a ring buffer. A ring buffer is a
+   * state (a tensor that outlives a run) with slots. Each run writes the next slot; after the last one comes slot 0
+   * again. */
   int slot; /* OP_STORE_SLOT whose field `ring` is false: number of the slot that is written */
   /* OP_STORE_SLOT whose field `ring` is true: number of the run; slot number turn % n is written. The caller adds 1 for
    * each run; the number may overflow to 0. */
@@ -119,8 +119,8 @@ struct run_params {
   bool early; /* true: the output picture is given out before the run has ended, with an event (picture.fence) */
 
   /* The fields from `restart` to `bank` say how the run uses data that earlier frames have left. */
-  /* true: nothing of earlier frames is used: flow, moved noise, feedback and the bank (earlier frames' keys and values)
-   * start as if there had been none */
+  /* true: nothing of earlier frames is used, as if there had been none: no flow, moved noise, feedback or bank (earlier
+   * frames' keys and values) */
   bool restart;
   bool motion; /* REGION_MOTION: true: the run measures how the picture moved since the last frame */
   struct bank_params bank;
@@ -131,7 +131,7 @@ struct run_params {
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
 /* A bit for each part of a plan that a run may leave out. Bit k stands for control k. Bit CONTROLS_MAX stands for all
- * style pictures together: they are left out if none of them adds anything. IDLE_BANK stands for the bank of earlier
+ * style pictures together, which are left out if none of them adds anything. IDLE_BANK stands for the bank of earlier
  * frames' keys and values, IDLE_MOTION for the measurement of motion. IDLE_SETS is the number of combinations of these
  * bits. */
 enum {
@@ -149,9 +149,9 @@ unsigned plan_may_idle(const struct plan *plan);
 /* Returns the bits (IDLE_...) of the parts that a run with these parameters leaves out in all of its steps. */
 unsigned run_idles(const struct plan *plan, const struct run_params *params);
 
-/* style_gain returns the weight of a style picture in a group of attention layers. style_slot returns the slot whose
- * keys and values OP_STYLE uses for picture number `picture` of its y: the style picture's own slot for the first
- * picture of each latent, else the last slot, which stands for no style picture. */
+/* style_gain returns the weight of a style picture in a group of attention layers. style_slot returns the slot with the
+ * keys and values for picture number `picture` of OP_STYLE's y. For the first picture of each latent it is the style
+ * picture's own slot. For the others it is the last slot, which stands for no style picture. */
 static inline float style_gain(const struct style_params *style, enum style_part part) {
   return style->weight * style->part[part];
 }

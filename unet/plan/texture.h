@@ -1,19 +1,21 @@
 /* A texture of noise that moves with the picture, so that the grain of the output does not stand still on moving
- * things. The functions compute in whole numbers and are shared by the plain definition of the ops (cpu_carry.c) and
- * the CUDA kernels (advect.cu), so that both compute the same to the bit.
+ * things. The functions compute in whole numbers. The plain definition of the ops (cpu_carry.c) and the CUDA kernels
+ * (advect.cu) both use them, so that both compute the same to the bit.
  *
- * The field gives each cell of the latent a place in the texture: row and column, in 1/256 of a picture's pixel. From
- * one frame to the next the field is moved along the flow (texture advection: Neyret, Advected Textures, SCA 2003). The
- * field is smooth where the motion is, and jumps where parts of the picture move against each other. The texture
- * repeats after as many cells as the latent has; places are wrapped after TEXTURE_PERIODS of these repetitions.
+ * The field gives each cell of the latent a position in the texture: row and column, in 1/256 of a picture's pixel.
+ * From one frame to the next the field is moved along the flow (texture advection: Neyret, Advected Textures, SCA
+ * 2003). The field is smooth where the motion is smooth, and jumps where parts of the picture move against each other.
+ * The texture repeats after as many cells as the latent has; positions wrap around after TEXTURE_PERIODS of these
+ * repetitions.
  *
- * The noise itself is in two tables (op_carry.h). Each has an entry, the noise of one cell, for every cell of the
+ * The noise values are in two tables (op_carry.h). Each has an entry, the noise of one cell, for every cell of the
  * latent. Entries are numbered: those of the first table from 0, those of the second table from `cells`, the number of
  * the latent's cells. Each cell of the texture stands for one entry; at first cell i stands for entry i.
  *
- * A zoom or shear changes how far apart the places of two neighbouring cells are. If these distances differ too much
- * from one cell in too many places (TEXTURE_STRAINED), the texture is renewed: the entries that the cells show at that
- * moment become the texture, and the field becomes the identity. So each cell goes on showing the same entry. */
+ * A zoom or shear changes the distances between the positions of neighbouring cells. If in too many cells they differ
+ * too much from the width of a cell (TEXTURE_STRAINED), the texture is renewed: the entries that the cells show at that
+ * moment become the texture, and each cell gets the position that it has in the latent. So each cell goes on showing
+ * the same entry. */
 #ifndef UNET_PLAN_TEXTURE_H
 #define UNET_PLAN_TEXTURE_H
 
@@ -32,17 +34,17 @@ enum {
   /* side, in cells of the latent, of the blocks into which the texture of noise is divided where the picture is
    * zoomed; within a block, neighbouring cells of the latent show neighbouring cells of the texture */
   TEXTURE_BLOCK = 16,
-  TEXTURE_REACH = 4, /* number of cells of the latent, before and after a cell in its row and column, over which it is
-                      * measured how far apart neighbouring cells lie in the texture (texture_mean) */
+  TEXTURE_REACH = 4, /* texture_mean measures how far apart neighbouring cells of the latent lie in the texture, over
+                      * this many cells before and after a cell, in its row and its column */
   /* The strain of a cell says how far a zoom or shear has changed distances at this cell, in 1/256. A cell with more
    * strain than TEXTURE_ZOOMED reads the texture by blocks (texture_reads). The texture is renewed if more than one in
    * TEXTURE_PART cells has more strain than TEXTURE_STRAINED. */
   TEXTURE_ZOOMED = 8,
   TEXTURE_STRAINED = 64,
   TEXTURE_PART = 16,
-  /* A limit for the strain (how far a zoom or shear has changed distances) of a cell of the latent when the texture is
-   * renewed. A cell with at most this strain keeps the fractional part of its place in the texture; the place of a cell
-   * with more strain is rounded to the middle of the nearest cell of the texture. */
+  /* Used when the texture is renewed: the strain of a cell (how far a zoom or shear has changed distances) up to which
+   * the cell keeps the fractional part of its position in the texture. With more strain, its position becomes the
+   * middle of the nearest cell of the texture. */
   TEXTURE_CALM = 16
 };
 
@@ -131,22 +133,21 @@ TEXTURE_FUNCTION struct texture_place texture_step(const struct texture_field *f
   return s;
 }
 
-/* The places (positions in the noise texture) of a quad, that is, of 2x2 neighbouring cells of the latent: `at` of the
- * first cell; the others are differences from `at` to the places of the cells at its right, below it, and below at its
- * right. */
+/* The positions in the noise texture of a quad: 2x2 neighbouring cells of the latent. at: the position of the first
+ * cell; right, below, both: differences from `at` to the positions of the cells at its right, below it, and below at
+ * its right. */
 struct texture_quad {
   struct texture_place at, right, below, both;
 };
 
-/* Returns the row or column of the first cell of the quad (2x2 cells) that is used for cell `at`: `at` itself, or the
- * one before if `at` is the last of `count`. */
+/* Returns where the quad (2x2 cells) for cell number `at` begins, along one axis: at `at` itself, or one cell before if
+ * `at` is the last of `count`. */
 TEXTURE_FUNCTION int32_t texture_first(int32_t at, int32_t count) {
   return count > 1 && at > count - 2 ? count - 2 : at;
 }
 
-/* Returns the quad (2x2 neighbouring cells of the latent) whose first cell is (y, x): where these cells lie in the
- * noise texture. A cell beyond the field's edge is assumed to lie one cell's width from its neighbour, as if the
- * picture had not moved. */
+/* Returns the quad (2x2 neighbouring cells of the latent) whose first cell is (y, x), with the positions of its cells
+ * in the noise texture. A cell beyond the field's edge is assumed to lie one cell's width from its neighbour. */
 TEXTURE_FUNCTION struct texture_quad texture_quad_of(const struct texture_field *f, int32_t y, int32_t x) {
   bool right = x + 1 < f->w, below = y + 1 < f->h;
   struct texture_quad q = {texture_at(f, y, x), {0, f->unit}, {f->unit, 0}, {f->unit, f->unit}};
@@ -167,9 +168,9 @@ TEXTURE_FUNCTION int64_t texture_area(const struct texture_quad *q) {
   return (int64_t)q->right.x * q->below.y - (int64_t)q->right.y * q->below.x;
 }
 
-/* Returns true if the four cells of a quad (2x2 neighbouring cells) show neighbouring places of the noise texture, so
- * that places between them may be interpolated: the four places form nearly a parallelogram of usual size, which is
- * not mirrored. */
+/* Returns true if the four cells of a quad (2x2 neighbouring cells) have neighbouring positions in the noise texture,
+ * so that positions between them may be interpolated. The positions must nearly form a parallelogram of usual size that
+ * is not mirrored. */
 TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const struct texture_quad *q) {
   int64_t y = (int64_t)q->both.y - q->right.y - q->below.y, x = (int64_t)q->both.x - q->right.x - q->below.x;
   return y <= f->unit / 4 && y >= -f->unit / 4 && x <= f->unit / 4 && x >= -f->unit / 4 &&
@@ -179,9 +180,10 @@ TEXTURE_FUNCTION bool texture_is_smooth(const struct texture_field *f, const str
 
 /* --- how the field (each latent cell's position in the texture of noise) follows the picture's motion --- */
 
-/* Returns one coordinate (row or column) of a position within a quad (2x2 neighbouring cells), relative to the
- * quad's first cell, by bilinear interpolation. right, below, both: this coordinate of the other three cells (struct
- * texture_quad); (ty, tx): where in the quad, from the first cell's middle; unit: width of a cell in the same unit. */
+/* Interpolates bilinearly between the four cells of a quad (2x2 neighbouring cells). It does so for one coordinate of
+ * their positions in the texture, y or x. right, below, both: this coordinate of three cells, relative to the first one
+ * (struct texture_quad). (ty, tx): the point in the picture, from the first cell's middle; unit: width of a cell; both
+ * in 1/256 pixel. The result is relative to the first cell, too. */
 TEXTURE_FUNCTION int32_t texture_between(int64_t right, int64_t below, int64_t both, int64_t ty, int64_t tx,
                                          int64_t unit) {
   int64_t v = right * tx * (unit - ty) + below * ty * (unit - tx) + both * tx * ty;
@@ -192,10 +194,10 @@ TEXTURE_FUNCTION int32_t texture_clamp(int32_t v, int32_t most) {
   return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns the position in the texture that belongs to the point (py, px) of the picture; py and px are in 1/256 pixel
- * from the middle of the first cell. Between the middles of cells, their positions in the field are interpolated.
- * Where the field jumps, the result is the position of the nearest cell plus the point's distance from it. Beyond the
- * picture's border, the field is continued with the change that it has at the nearest point of the border. */
+/* Returns the position in the texture that belongs to the point (py, px) of the picture, in 1/256 pixel from the middle
+ * of the first cell. Between the middles of cells, their positions in the field are interpolated. Where the field
+ * jumps, the result is the position of the nearest cell plus the point's distance from it. Beyond the picture's border,
+ * the field continues with the same change from cell to cell as at the border. */
 TEXTURE_FUNCTION struct texture_place texture_look_up(const struct texture_field *f, int32_t py, int32_t px) {
   int32_t unit = f->unit, iy = texture_clamp(py, (f->h - 1) * unit), ix = texture_clamp(px, (f->w - 1) * unit);
   int32_t y = texture_first(iy / unit, f->h), x = texture_first(ix / unit, f->w), ty = iy - y * unit,
@@ -223,19 +225,18 @@ TEXTURE_FUNCTION bool texture_is_seen(const struct texture_field *f, const struc
   return y >= 0 && x >= 0 && y < f->h && x < f->w && m->visible[y * f->w + x];
 }
 
-/* Returns the new position in the texture of noise of a latent's cell that was seen in the last frame. Where the cell
- * was in that frame, the last frame's field f has this position. */
+/* Returns the new position in the texture of noise of a latent's cell that was seen in the last frame: the position
+ * that the last frame's field f has at the point where the cell was. */
 TEXTURE_FUNCTION struct texture_place texture_follow(const struct texture_field *f, const struct texture_motion *m,
                                                      int32_t y, int32_t x) {
   const int32_t *flow = m->flow + 2 * (y * f->w + x);
   return texture_look_up(f, y * f->unit + flow[0], x * f->unit + flow[1]);
 }
 
-/* Returns the position in the texture of noise that cell (y, x) - count * (dy, dx) of the latent gets. That cell was
- * not seen in the last frame, so its position is extrapolated from that of cell (y, x), which was seen. From one cell
- * to the next the position changes by the length of one cell, in the direction from the position of cell (y + dy, x +
- * dx) to that of cell (y, x). If cell (y + dy, x + dx) was not seen, or the field jumps between these two cells, the
- * direction is -(dy, dx), as in a latent that has not moved. */
+/* Returns the position in the texture of noise for cell (y, x) - count * (dy, dx) of the latent, which was not seen in
+ * the last frame. It is extrapolated from cell (y, x), which was seen: the position changes by one cell's length from
+ * cell to cell. The direction is that from cell (y + dy, x + dx) to cell (y, x) in the texture. If cell (y + dy, x +
+ * dx) was not seen, or the field jumps between these two cells, it is -(dy, dx), as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_field *f, const struct texture_motion *m,
                                                        int32_t y, int32_t x, int32_t dy, int32_t dx, int32_t count) {
   struct texture_place at = texture_follow(f, m, y, x), step = {-dy * f->unit, -dx * f->unit};
@@ -248,9 +249,9 @@ TEXTURE_FUNCTION struct texture_place texture_continue(const struct texture_fiel
   return at;
 }
 
-/* Returns the position in the texture of noise that cell (y, x) of the latent has in this frame. If the cell was not
- * seen in the last frame, the position is extrapolated from the nearest cell in its row or column that was seen. If
- * there is no such cell, the result is the cell's own position, as in a latent that has not moved. */
+/* Returns the position in the texture of noise for cell (y, x) of the latent in this frame. If the cell was not seen in
+ * the last frame, the position is extrapolated from the nearest cell of its row or column that was seen. If there is
+ * none, it is the cell's own position, as in a latent that has not moved. */
 TEXTURE_FUNCTION struct texture_place texture_move(const struct texture_field *f, const struct texture_motion *m,
                                                    int32_t y, int32_t x) {
   struct texture_place identity = {y * f->unit, x * f->unit};
@@ -274,9 +275,9 @@ TEXTURE_FUNCTION int32_t texture_excess(int64_t square, int64_t one) {
   return (int32_t)(square < one ? 256 * (one - square) / one : 256 * (square - one) / square);
 }
 
-/* Returns the strain at a cell of the latent, in 1/256: by how much the field (each cell's position in the texture of
- * noise) scales or shears the texture there. The strain is 0 where the field jumps, and where it only turns the
- * texture. */
+/* Returns the strain at a cell of the latent, in 1/256: how much the field (each cell's position in the texture of
+ * noise) scales or shears the texture there. It is 0 where the field only turns the texture, and where the field
+ * jumps. */
 TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   int64_t one = (int64_t)f->unit * f->unit, shear = (int64_t)q.right.y * q.below.y + (int64_t)q.right.x * q.below.x;
@@ -288,10 +289,10 @@ TEXTURE_FUNCTION int32_t texture_strain(const struct texture_field *f, int32_t y
   return along > s ? along : s;
 }
 
-/* Returns the new position of the latent's cell (y, x) in the noise texture when the texture is renewed; f has the old
- * positions. The new position lies in the texture's cell (y, x). If the latent cell's strain (how far a zoom or shear
- * has changed distances) in f is more than TEXTURE_CALM, it is the middle of that cell. Otherwise its
- * offset from that middle is the one that the old position had from the middle of the nearest texture cell. */
+/* Renews the texture of noise for one cell: returns the new position in the texture of the latent's cell (y, x); f has
+ * the old positions. The new position lies in the texture's cell (y, x). If the cell's strain in f (how far a zoom or
+ * shear has changed distances) is more than TEXTURE_CALM, it is the middle of that cell. Otherwise it keeps the offset
+ * that the old position had from the middle of the nearest texture cell. */
 TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place at = texture_at(f, y, x), new_place = {y * f->unit, x * f->unit};
   if (texture_strain(f, y, x) <= TEXTURE_CALM) {
@@ -304,16 +305,15 @@ TEXTURE_FUNCTION struct texture_place texture_renew(const struct texture_field *
 /* --- which entry of the noise tables (the noise of one cell) a cell of the latent shows --- */
 
 /* The cell (y, x) of the noise texture from which a cell of the latent takes its noise. The texture is divided into
- * blocks, and the latent cell's position lies in one of them. Where the picture is zoomed in, the cell (y, x) may lie
- * outside that block, because the distance to the block's middle is enlarged (texture_reads). guest is then the number
- * (from 1) of that block: by it, latent cells of different blocks which read the same cell of the texture can be told
- * apart. Otherwise guest is 0. */
+ * blocks. Where the picture is zoomed in, the distance from the block's middle is enlarged (texture_reads), so cell (y,
+ * x) may lie outside the block of the latent cell's position. guest is then the number of that block, from 1; otherwise
+ * 0. It distinguishes latent cells of different blocks that read the same cell of the texture. */
 struct texture_reading {
   int32_t y, x, guest;
 };
 
-/* Returns the number of the row or column of cells whose middle is nearest to a coordinate, which is counted from the
- * middle of cell 0. unit: width of a cell, in the coordinate's unit. */
+/* Returns the number of the row or column of cells whose middle is nearest to a coordinate. The coordinate is counted
+ * from the middle of cell 0. unit: width of a cell, in the coordinate's unit. */
 TEXTURE_FUNCTION int32_t texture_nearest(int64_t coordinate, int32_t unit) {
   return (int32_t)texture_floor(coordinate + unit / 2, unit);
 }
@@ -323,9 +323,9 @@ TEXTURE_FUNCTION bool texture_is_near(const struct texture_field *f, struct text
   return y <= most && y >= -most && x <= most && x >= -most;
 }
 
-/* Returns how far apart, in y and x, two neighbouring cells of the latent lie in the texture of noise: the mean over
- * the cells from TEXTURE_REACH before cell (y, x) to as many after it, along its row (dx 1) or its column (dy 1). The
- * field must have at least two cells in this direction. */
+/* Returns how far apart, in y and x, neighbouring cells of the latent lie in the texture of noise. It is the mean from
+ * TEXTURE_REACH cells before cell (y, x) to as many after it, along its row (dx 1) or its column (dy 1). The field must
+ * have at least two cells in this direction. */
 TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f, int32_t y, int32_t x, int32_t dy,
                                                    int32_t dx) {
   int32_t first_y = texture_clamp(y - dy * TEXTURE_REACH, f->h - 1),
@@ -339,9 +339,8 @@ TEXTURE_FUNCTION struct texture_place texture_mean(const struct texture_field *f
   return d;
 }
 
-/* Returns the width of the latent's cells around cell (y, x), measured in the texture of noise, in 1/256 pixel. If the
- * picture is zoomed evenly around the cell, this is more or less than f->unit, the width without a zoom. If the picture
- * is hardly zoomed, or not evenly, the result is f->unit. */
+/* Returns how wide the latent's cells around cell (y, x) are in the texture of noise, in 1/256 pixel. f->unit is the
+ * width without a zoom. It is also the result where the picture is hardly zoomed, or not evenly. */
 TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_quad q = texture_quad_of(f, texture_first(y, f->h), texture_first(x, f->w));
   if (f->h < 2 || f->w < 2 || !texture_is_smooth(f, &q))
@@ -355,9 +354,9 @@ TEXTURE_FUNCTION int64_t texture_scale(const struct texture_field *f, int32_t y,
 }
 
 /* Returns the cell of the texture whose noise the latent's cell (y, x) shows: the one nearest to the latent cell's
- * position in the texture. Where the picture is zoomed, that position's distance to the middle of its block of the
- * texture is first rescaled: it is multiplied by f->unit and divided by the width that a latent cell has in the texture
- * (texture_scale). So neighbouring cells of the latent read neighbouring cells of a block. */
+ * position in the texture. Where the picture is zoomed, the position is first scaled about the middle of its block of
+ * the texture, by f->unit / the width of a latent cell in the texture (texture_scale). So neighbouring cells of the
+ * latent read neighbouring cells of the block. */
 TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field *f, int32_t y, int32_t x) {
   struct texture_place c = texture_at(f, y, x);
   int32_t unit = f->unit;
@@ -377,9 +376,10 @@ TEXTURE_FUNCTION struct texture_reading texture_reads(const struct texture_field
   return r;
 }
 
-/* Where the picture is zoomed in, neighbouring cells of the latent read the same cell of the texture, and every second
- * of them shows another entry of the noise tables. dx 1, dy 0: counts the cells directly at the left of (y, x) that
- * read the same cell as (y, x); dx 0, dy 1: those directly above it. Returns 1 if their number is odd, else 0. */
+/* Where the picture is zoomed in, several neighbouring cells of the latent read the same cell of the texture. So that
+ * they do not all show the same noise, every second one shows another entry of the noise tables. Returns 1 for such a
+ * cell: if an odd number of cells directly before (y, x) read the same cell as it does, else 0. dx 1, dy 0: before
+ * means at the left; dx 0, dy 1: above. */
 TEXTURE_FUNCTION int32_t texture_run(const struct texture_field *f, const struct texture_reading *r, int32_t y,
                                      int32_t x, int32_t dy, int32_t dx) {
   int32_t run = 0;
@@ -400,9 +400,9 @@ TEXTURE_FUNCTION uint32_t texture_stir(uint32_t h) {
 }
 
 /* Returns the number of the entry (noise of one cell, in one of the two tables) that cell (y, x) of the latent shows.
- * This is the entry of the texture's cell from which the latent's cell reads. But if another cell shows this entry
- * already (a neighbour, a cell of another block, or another repetition of a renewed texture), the result is an entry of
- * the second table, chosen by a hash of the texture's cell. entries: the texture, [h][w]. */
+ * It is the entry of the texture's cell that this cell reads. But if another cell of the latent shows this entry
+ * already, the result is an entry of the second table, chosen by a hash. This happens for neighbours, for cells of
+ * different blocks, and for repetitions of a renewed texture. entries: the texture, [h][w]. */
 TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int32_t *entries, int32_t y, int32_t x) {
   struct texture_reading r = texture_reads(f, y, x);
   int32_t cells = f->h * f->w, at = r.y % f->h * f->w + r.x % f->w, entry = entries[at];
@@ -416,9 +416,9 @@ TEXTURE_FUNCTION int32_t texture_entry(const struct texture_field *f, const int3
   return cells + (int32_t)(h % (uint32_t)cells);
 }
 
-/* Returns the index, in the second table of noise, of the noise that sample number `sample` shows for entry `entry` of
- * that table. All samples share the table, but each begins at another index, so that samples show different noise for
- * the same entry. cells: number of entries of the table. */
+/* Returns an index in the second table of noise: that of the noise which sample number `sample` shows for entry
+ * `entry`. All samples share the table, but each begins at another index, so that samples show different noise for the
+ * same entry. cells: number of entries of the table. */
 TEXTURE_FUNCTION int32_t texture_second(uint32_t entry, int32_t sample, int32_t cells) {
   return (int32_t)(((int64_t)entry + (int64_t)sample * (cells / 2 + cells / 8 + 1)) % cells);
 }

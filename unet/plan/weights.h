@@ -1,6 +1,6 @@
 /* Reads weights from a checkpoint's files, some rows at a time. A value that is not finite is an error. Files are read,
- * not mapped: if a mapped file shrinks (because a download starts again, or on a network file system), the program ends
- * with SIGBUS.
+ * not mapped. If a mapped file became shorter, because a download starts again or on a network file system, the program
+ * would end with SIGBUS.
  *
  * Threads: several threads may read an open file at the same time. */
 #ifndef UNET_PLAN_WEIGHTS_H
@@ -49,8 +49,8 @@ struct weight_part {
 };
 
 /* Reads elements `first` to `first` + count - 1 of a part into `out`, in the type in which they are stored. Fails
- * (STATUS_MODEL, with the tensor's name) if a value is not finite; with f16 true also if a value times 2^exponent is
- * infinite in FP16. */
+ * (STATUS_MODEL, with the tensor's name) if a value is not finite. With f16 true it also fails if a value times
+ * 2^exponent becomes infinite in FP16. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 

@@ -1,8 +1,8 @@
 /* Linear multistep methods on predictions of noise. For a noisy latent x = a x0 + b eps, with rho = b / a, the change
- * of x / a is the integral of the noise over rho. The noise of the current step and of earlier ones is interpolated, in
- * one of two ways: in rho (LMS; Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models",
- * 2022, with k-diffusion's fourth order), or in log rho (Zhang, Chen, "Fast Sampling of Diffusion Models with
- * Exponential Integrator", 2022, DEIS of the first to third order). */
+ * of x / a is the integral of the noise over rho. The noise of the current step and of earlier ones is interpolated.
+ * LMS interpolates in rho: Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, up
+ * to fourth order as in k-diffusion. DEIS interpolates in log rho, up to third order: Zhang, Chen, "Fast Sampling of
+ * Diffusion Models with Exponential Integrator", 2022. */
 #include "unet/sample/schedule.h"
 
 static double rho(struct level level) {

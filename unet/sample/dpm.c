@@ -1,5 +1,5 @@
-/* The multistep solvers of first to third order by Lu et al., "DPM-Solver++: Fast Solver for Guided Sampling of
- * Diffusion Probabilistic Models", 2022, as an ODE and as an SDE; and the solvers of the first DPM-Solver paper, on
+/* Multistep solvers of first to third order: DPM-Solver++, as an ODE and as an SDE (Lu et al., "DPM-Solver++: Fast
+ * Solver for Guided Sampling of Diffusion Probabilistic Models", 2022), and the first DPM-Solver, which combines
  * predictions of noise. With lambda = log(a / b), for a noisy latent x = a x0 + b eps, one formula describes all of
  * them: see `solver`. */
 #include "unet/sample/schedule.h"
@@ -18,9 +18,9 @@ static int order_of(const struct schedule *s, int i) {
 }
 
 /* The formula of a step: x' = scale x + gain (weights[0] D0 + weights[1] D1 + weights[2] D2) + `noise` times fresh
- * noise, where D0 is the current prediction and D1, D2 are those of the two steps before. z is the step's change of
- * lambda for predictions of the picture, twice that change for an SDE, and minus that change for predictions of
- * noise. */
+ * noise. D0 is the current prediction; D1 and D2 are those of the two steps before. z is derived from the step's change
+ * of lambda: for predictions of the picture it is this change, for an SDE twice the change, for predictions of noise
+ * minus the change. */
 struct solver {
   double scale, gain, z, noise;
 };

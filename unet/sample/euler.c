@@ -14,9 +14,9 @@ const struct sampler_impl sampler_euler = {.finite_sigma = true,
                                            .final = FINAL_SIGMA,
                                            .fill = fill_euler};
 
-/* Fills the steps of ancestral Euler. After a step to noise level sigma', a part of the latent's noise is fresh: y' =
- * x0 + down eps + up noise with down^2 + up^2 = sigma'^2. x0 and eps are the picture and the noise that the network
- * predicts; y' is the latent after the step, divided by a, the factor of the picture in that latent. */
+/* Fills the steps of ancestral Euler, in which a part of the noise after each step is fresh: y' = x0 + down eps + up
+ * noise, with down^2 + up^2 = sigma'^2. sigma' is the noise level after the step; x0 and eps are the picture and the
+ * noise that the network predicts; y' is the latent after the step, divided by a, the picture's factor in it. */
 static void fill_ancestral(const struct schedule *s, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++) {
     double a = s->to[i].a, sigma = s->to[i].b / a, part = sigma / (s->from[i].b / s->from[i].a);

@@ -2,8 +2,8 @@
 
 #include "unet/sample/schedule.h"
 
-/* Fills the steps. Each step computes x' = a' d + b' noise, where noise is fresh, d = c_out x0 + c_skip x, and a', b'
- * are the next noise level's factors; the result of the last step is d. */
+/* Fills the steps. A step computes d = c_out x0 + c_skip x, and from it x' = a' d + b' noise with fresh noise, where a'
+ * and b' are the next noise level's factors. The result of the last step is d. */
 static void fill(const struct schedule *s, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++) {
     /* variance is sigma_data^2, with sigma_data = 0.5 as in the paper on consistency models */

@@ -1,8 +1,7 @@
-/* Computes standard normal noise: two random 32-bit words make two normals by the Box-Muller transform. Its logarithm,
- * sine and cosine are written out here with operations for which IEEE 754 prescribes every bit, because the functions
- * of two C libraries may differ in the last bit; the build forbids contraction to fused multiply-adds for this file.
- * Their error is below 1e-14, so that practically only the rounding to FP32 distinguishes the result from the exact
- * transform. */
+/* Computes standard normal noise: two random 32-bit words make two normals by the Box-Muller transform. Logarithm, sine
+ * and cosine are written out here, because those of two C libraries may differ in the last bit. They use only
+ * operations for which IEEE 754 prescribes every bit; the build forbids fused multiply-adds in this file. Their error
+ * is below 1e-14, so practically only the rounding to FP32 distinguishes the result from the exact transform. */
 #include "unet/sample/noise.h"
 
 #include <math.h>

@@ -4,24 +4,24 @@
  * predictions. */
 #include "unet/sample/schedule.h"
 
-/* Returns true if steps combine the network's outputs as they are, without first computing the noise that they predict.
- * diffusers does so even for velocities (v), although equal velocities at different noise levels stand for different
- * noise; combining the noise would be better. But if the noise schedule ends without signal (zero_snr), the noise
- * cannot be computed from a velocity at that last level. */
+/* Returns true if steps combine the network's outputs themselves, not the noise that follows from them. For velocities
+ * (v) the noise would be better: equal velocities at different noise levels stand for different noise. But diffusers
+ * combines velocities (quantised). And if the noise schedule ends without signal (zero_snr), the noise cannot be
+ * computed from a velocity at its last level. */
 static bool keeps_outputs(const struct schedule *s) {
   return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
 }
 
-/* Returns the quantity that later steps combine, for a call of the network at this noise level. It is the network's
- * output, or the noise that this output predicts; keeps_outputs decides which. The result holds two factors: the
- * quantity is the latent times one of them plus the output times the other (struct linear). */
+/* Returns the quantity that later steps combine: the network's output, or the noise that this output predicts (see
+ * keeps_outputs). Both are sums of the latent and the output; the result holds their factors at this noise level
+ * (struct linear). */
 static struct linear known_at(const struct schedule *s, struct level level) {
   return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
 }
 
-/* Returns the latent at the end of a step from one noise level to another, if the network's output (or the noise that
- * it predicts, see known_at) is the same during the whole step. The result is a sum: x is the factor of the latent at
- * the step's beginning, model the factor of that output or noise. */
+/* Returns the latent at the end of a step from one noise level to another, as factors of two summands. x: factor of the
+ * latent at the step's beginning; model: factor of the network's output, or of the noise that it predicts (known_at),
+ * which is assumed to be constant during the step. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
   enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
   return estimate_mix(level_estimate(prediction, from), to.a, to.b);

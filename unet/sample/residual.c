@@ -6,9 +6,9 @@
  * is 0, and the code below divides by a. */
 static const double least_a = 0x1p-12;
 
-/* Residual classifier-free guidance of Kodaira et al., StreamDiffusion (arXiv 2312.12491). With x = a x0 + b eps, the
- * noise that leads from a reference r to x is (x - a r) / b. This is converted to the network's own kind of prediction:
- * for epsilon it is this noise, for v (a x - r) / b, for sample r. */
+/* Residual classifier-free guidance of Kodaira et al., StreamDiffusion (arXiv 2312.12491). The noise that leads from a
+ * reference r to x = a x0 + b eps is (x - a r) / b. This is converted to what the network predicts: for epsilon it is
+ * this noise itself, for v it is (a x - r) / b, for sample it is r. */
 struct residual_params schedule_residual(const struct schedule *schedule, int i) {
   double a = fmax(schedule->from[i].a, least_a), b = schedule->from[i].b;
   switch (schedule->config->prediction) {

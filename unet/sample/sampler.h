@@ -1,5 +1,5 @@
-/* Schedules and samplers as pure functions: they compute the coefficients of the ops OP_START (start of sampling) and
- * OP_STEP (a step) from the number of steps and the strength.
+/* Schedules and samplers as pure functions: from the number of steps and the strength they compute the coefficients of
+ * the ops OP_START (start of sampling) and OP_STEP (a step).
  *
  * All samplers use the variance-preserving state x_t = a_t x0 + b_t eps with a_t = sqrt(abar_t), b_t = sqrt(1 -
  * abar_t). Euler on sigmas (y = x_t / a_t) is the same method with another scaling, so its results are those of
@@ -28,16 +28,16 @@ enum scheduler_lack { LACKS_SPACING = 1, LACKS_SAMPLER = 2 };
 /* The settings of scheduler_config.json, as config_scheduler.c has read them. */
 struct scheduler_config {
   /* The fields from `lacks` to `says_prediction` tell which sampler the file names, and what the network predicts. */
-  /* bits of enum scheduler_lack: which of the file's settings are not supported. Instead of an unsupported spacing or
-   * sampler this struct has the default spacing, or DDIM */
+  /* which of the file's settings are not supported, as bits of enum scheduler_lack. In place of an unsupported spacing
+   * the struct has the default one; in place of an unsupported sampler it has DDIM */
   unsigned lacks;
   /* name of the scheduler's class in the file ("EulerDiscreteScheduler"), even if `sampler` is another one */
   char class_name[64];
   enum sampler sampler;
   bool stand_in; /* true: the file names a sampler that is not built in, and the one in `sampler` is used in its
                   * place */
-  /* how the timesteps are spaced: as the scheduler's config file says or, for a class of schedulers with a fixed
-   * spacing, as that class does (SPACING_LCM for LCMScheduler) */
+  /* spacing of the timesteps: that of the scheduler's config file. Classes with a fixed spacing have that one
+   * (LCMScheduler: SPACING_LCM) */
   enum spacing spacing;
   enum prediction prediction;
   bool says_prediction; /* true: the file says what the network predicts; false: it is the default of the class */
@@ -52,7 +52,7 @@ struct scheduler_config {
   bool clip_sample;
   /* DDIM: true: the last step ends without noise (abar 1); false: it ends at the noise of timestep 0 (abar_0) */
   bool set_alpha_to_one;
-  /* LCM spacing: number of evenly spaced timesteps among which the timesteps of the steps are chosen */
+  /* LCM spacing: LCM divides the training's timesteps evenly into this many; the sampler's steps use some of these */
   int original_inference_steps;
   /* LCM: factor of the timestep in the formulas for c_skip and c_out (the boundary condition) */
   double timestep_scaling;
@@ -119,23 +119,23 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
 
 /* Computes the coefficients of all steps into *table.
  *
- * With continuous strength (quantised false), the first timestep is t = round(1000 strength) - 1; the steps are spread
- * over [0, t] by sampling->spacing, and each ends at the timestep where the next one begins. If quantised is true, the
- * table has the last int(steps * strength) of the timesteps for strength 1, as in diffusers' image-to-image. If that
- * number is 0, the table has one timestep, whereas diffusers fails. With lcm_pipeline, LCM spacing instead shortens the
- * list out of which timesteps are chosen. If quantised is true, a step of DDIM or PNDM from timestep t ends at t - 1000
- * / steps (integer division), which is not where the next step begins if 1000 is no multiple of steps.
+ * If quantised is false, strength is continuous: the first timestep is t = round(1000 strength) - 1. The steps are
+ * spread over [0, t] by sampling->spacing, and each ends at the timestep where the next one begins.
  *
- * OP_START and each step that adds noise (of LCM, Euler ancestral and others) need independent noise, so the noise
- * operands of OP_START and of all OP_STEPs must be different noise samples: noise_fill's sample 0, and samples 1 +
- * step. */
+ * If quantised is true, the table has the last int(steps * strength) of the timesteps for strength 1, as in diffusers'
+ * image-to-image; if that number is 0, it has one timestep, where diffusers fails. With lcm_pipeline, LCM spacing
+ * instead shortens the list from which timesteps are chosen. A step of DDIM or PNDM from timestep t ends at t - 1000 /
+ * steps (integer division); if 1000 is no multiple of steps, the next step does not begin there.
+ *
+ * OP_START and each step that adds noise (of LCM, Euler ancestral and others) need independent noise. So their noise
+ * operands must be different samples of noise_fill: sample 0 for OP_START, sample 1 + step for the OP_STEPs. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
 /* Returns how often the network is called in this many steps: PNDM calls it twice in the first step, if there are
  * several steps. */
 int sampler_calls(enum sampler sampler, int steps);
-/* Returns after how many calls of the network, counted from the first one, fresh noise may be added. After all later
- * calls the coefficient of noise is 0, whatever strength and eta are. */
+/* Returns the number of network calls, from the first one, after which fresh noise may be added. After later calls the
+ * coefficient of noise is always 0, whatever strength and eta are. */
 int sampler_noise_samples(enum sampler sampler, int steps);
 /* Returns the largest number of earlier predictions that a step uses in a table of this many steps. */
 int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps);

@@ -87,7 +87,7 @@ static double clamp_timestep(double t) {
 }
 
 /* Computes the `count` timesteps of LCM's spacing over [0, length), highest first. LCM divides this range into
- * original_inference_steps equal parts; the timesteps are chosen evenly from the ends of the lowest `kept` parts. */
+ * original_inference_steps equal parts. The timesteps are ends of the lowest `kept` parts, evenly spaced. */
 static void lcm_timesteps(const struct scheduler_config *config, double length, int kept, int count,
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
@@ -153,8 +153,9 @@ static double sigma_timestep(const struct schedule *s, double sigma) {
   return low + fmin(1, fmax(0, part));
 }
 
-/* Returns the sigma at the fraction `part` of the range from high (0) to low (1). The spacing is that of Karras et al.,
- * "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, equation 5, or even steps of log sigma. */
+/* Returns the sigma at the fraction `part` of the range from high (0) to low (1). The spacing is exponential (even
+ * steps of log sigma), or that of Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models",
+ * 2022, equation 5. */
 static double spaced_sigma(enum spacing sigmas, double high, double low, double part) {
   if (sigmas == SPACING_EXPONENTIAL)
     return high * pow(low / high, part);
@@ -162,9 +163,8 @@ static double spaced_sigma(enum spacing sigmas, double high, double low, double 
   return pow(first + part * (last - first), 7);
 }
 
-/* Rounds t, the timestep of a noise level, as diffusers does. Samplers with real timesteps (Euler) get t as an FP32
- * number. Other samplers get a whole number: with Karras' spacing of noise levels t rounded to the nearest, otherwise t
- * rounded down. */
+/* Rounds t, the timestep of a noise level, as diffusers does: to FP32 for samplers with real timesteps (Euler);
+ * otherwise to a whole number, which is the nearest with Karras' spacing of noise levels, else the next lower one. */
 static double level_timestep(const struct schedule *s, double t) {
   if (s->impl->real_timesteps)
     return (double)(float)t;
@@ -253,8 +253,8 @@ static struct level final_level(const struct schedule *s) {
                        [FINAL_SIGMA] = s->config->final_sigma_min,
                        [FINAL_LOWEST] = true};
   struct level level = level_of(rest[s->impl->final] ? s->abar[0] : 1);
-  /* With noise_by_sigma the last step ends at x / a instead of at the latent x = a x0 + b eps, as in diffusers' Euler.
-   * In x / a the picture x0 has the factor 1, and the noise eps has the factor sigma = b / a */
+  /* With noise_by_sigma the latent after the last step has another scale, as in diffusers' Euler: not x = a x0 + b eps
+   * but x / a = x0 + sigma eps, with sigma = b / a. */
   if (s->impl->noise_by_sigma)
     level = (struct level){1, sigma_of(level)};
   return level;

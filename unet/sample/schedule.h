@@ -30,8 +30,8 @@ struct schedule {
 /* The noise level at which the last step ends. */
 enum final {
   FINAL_PICTURE, /* the last step ends without noise */
-  FINAL_ALPHA,   /* the last step ends without noise, or at the noise level of timestep 0: the setting set_alpha_to_one
-                  * decides */
+  FINAL_ALPHA,   /* the setting set_alpha_to_one decides: the last step ends without noise (true), or at the noise level
+                  * of timestep 0 */
   FINAL_SIGMA,   /* the last step ends without noise, or at the noise level of timestep 0: the setting final_sigmas_type
                   * decides */
   FINAL_LOWEST,  /* the last step ends at the noise level of timestep 0, at which a little noise is left */
@@ -40,9 +40,8 @@ enum final {
 /* The steps that may add fresh noise: none, all but the last, or all. */
 enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
 
-/* The range of noise levels that a sampler can divide into steps by a formula (SPACING_KARRAS and those that follow
- * it in enum spacing). SIGMAS_NONE: the sampler cannot use such spacings. SIGMAS_ALL: the whole range of the schedule.
- * */
+/* The range of noise levels that a sampler can divide into steps by a formula (SPACING_KARRAS and those that follow it
+ * in enum spacing). SIGMAS_NONE: the sampler has no such spacings. SIGMAS_ALL: the whole range of the schedule. */
 enum sigmas {
   SIGMAS_NONE,
   SIGMAS_OF_STEPS /* the range from the noise level of the first step to that of the last */,
@@ -56,8 +55,8 @@ struct sampler_impl {
   bool finite_sigma;
   bool real_timesteps; /* timesteps that follow from linspace spacing or from noise levels: true: they are real numbers;
                         * false: they are rounded to integers */
-  /* true: if sampling->quantised, every step spans 1000 / steps timesteps, so that it may end at another timestep than
-   * the one at which the next step begins */
+  /* true: if sampling->quantised, every step spans 1000 / steps timesteps. The next step may then begin at another
+   * timestep than the one at which this step ends */
   bool by_ratio;
   /* true: with linspace and leading spacing, one timestep more than there are steps is made, and the lowest one is
    * dropped */
@@ -99,8 +98,8 @@ struct linear {
   double x, model;
 };
 
-/* The picture x0 and the noise eps that an output of the network predicts, each as a sum of latent and output.
- * level_estimate gives them for an output at any noise level, schedule_estimate for one at the level where step i
+/* The picture x0 and the noise eps that follow from an output of the network, each as a weighted sum of latent and
+ * output. level_estimate is for an output at any noise level, schedule_estimate for one at the level where step i
  * begins. */
 struct estimate {
   struct linear x0, eps;

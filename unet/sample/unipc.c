@@ -1,12 +1,12 @@
 /* Zhao et al., "UniPC: A Unified Predictor-Corrector Framework for Fast Sampling of Diffusion Models", 2023, of first
- * to third order, for predictions of the picture. The network's output at the beginning of a step is used twice: the
- * corrector first changes the latent with which the step before has ended, then the predictor makes the latent at this
- * step's end. Both are linear, so one OP_STEP does the work of both. */
+ * to third order, for predictions of the picture. In each step the network's output is used twice: the corrector
+ * changes the latent that the step before has made, then the predictor makes the latent at this step's end. Both are
+ * linear, so one OP_STEP does the work of both. */
 #include "unet/sample/schedule.h"
 
-/* A step from one noise level to another. h is the change of lambda (level_lambda) in this step. r[j] says where
- * prediction j was made, as a distance from the beginning of the step in units of h: first the order - 1 predictions
- * before the step (negative), then the prediction at its end (1), which only the corrector uses. */
+/* A step from one noise level to another. h: the change of lambda (level_lambda) in this step. r[j]: where prediction j
+ * was made, measured from the step's beginning in units of h. First come the order - 1 predictions before the step
+ * (negative), then the one at its end (1), which only the corrector uses. */
 struct interval {
   double h, r[SOLVER_ORDER_MAX];
   int order;
@@ -23,8 +23,8 @@ static struct interval interval(const struct schedule *s, int i, int order) {
 
 static int order_of(const struct schedule *s, int i) {
   int order = s->config->solver_order, left = s->count - i;
-  /* true: the step ends at the picture without noise, where lambda (the logarithm of signal to noise), and so h, its
-   * change during the step, would be infinite */
+  /* true: the step ends at the picture without noise. lambda (the logarithm of signal to noise) is infinite there, and
+   * so is h, its change during the step */
   bool ends = s->to[i].b == 0;
   return schedule_order(s, i, ends ? 1 : s->config->lower_order_final && left < order ? left : order);
 }
@@ -33,8 +33,8 @@ static double function_b(const struct schedule *s, double h) {
   return s->config->solver_type == SOLVER_BH1 ? -h : expm1(-h);
 }
 
-/* Computes the first `count` weights rho[j], where rho[j] is the weight of the difference between the prediction at
- * r[j] and that at the step's beginning. A single difference has the weight 0.5, as the authors chose. */
+/* Computes the first `count` weights rho[j]. rho[j] is the weight of a difference: the prediction at r[j] minus that at
+ * the step's beginning. A single difference has the weight 0.5, as the authors chose. */
 static void weigh(const struct schedule *s, const struct interval *in, int count, double rho[SOLVER_ORDER_MAX]) {
   double b[SOLVER_ORDER_MAX], z = -in->h, phi = expm1(z) / z - 1, factorial = 1;
   for (int j = 0; j < count; j++) {
@@ -48,9 +48,9 @@ static void weigh(const struct schedule *s, const struct interval *in, int count
     schedule_solve(in->r, b, count, rho);
 }
 
-/* Computes what the corrector adds to the latent x after step i - 1, as factors of the predictions: earlier[0] for the
- * prediction at the beginning of step i - 1, earlier[1] and on for those before it. Returns the factor of the
- * prediction at the end of step i - 1. */
+/* Computes the corrector's change of the latent x after step i - 1, as factors of predictions. earlier[0]: factor of
+ * the prediction at the beginning of step i - 1; earlier[1] and so on: of the predictions before that. Returns the
+ * factor of the prediction at the end of step i - 1. */
 static double correct(const struct schedule *s, int i, double earlier[EARLIER_MAX]) {
   struct interval in = interval(s, i - 1, order_of(s, i - 1));
   double guess[SOLVER_ORDER_MAX] = {0}, rho[SOLVER_ORDER_MAX] = {0}, gain = -s->to[i - 1].a * function_b(s, in.h);

@@ -48,8 +48,8 @@ static const char *find_same(const struct adding *adding, const char *text, int 
 }
 
 /* Returns -1 with err if the token cannot have this id: another added token has the same id, or another list gives the
- * token a different id. The vocabulary is not searched: it may contain the same text under another id, because there
- * the text stands for a part of a word. */
+ * token a different id. The vocabulary is not checked. It may contain the same text as a part of a word, with another
+ * id. */
 static int check_id(const struct adding *adding, const char *text, int id, const char *path, struct error *err) {
   const struct added_token *added = find_added(adding, text);
   if (added && added->id != id)
@@ -131,9 +131,9 @@ static bool is_special(const cJSON *list, const char *text) {
   return false;
 }
 
-/* Reads added_tokens.json, which lists ids by text, but does not tell whether a token is looked for in the normalised
- * or in the original text. As in transformers, special tokens are looked for in the original text, all others in
- * normalised text, unless another file says otherwise. */
+/* Reads added_tokens.json, which lists ids by text. It does not tell whether a token is looked for in the original or
+ * in the normalised text. As in transformers, special tokens are looked for in the original text, others in normalised
+ * text, unless another file says otherwise. */
 static int add_learned(struct adding *adding, struct error *err) {
   const struct listing *listing = &adding->listings[LISTING_LEARNED];
   const cJSON *item, *special = field(adding, LISTING_MAP, "additional_special_tokens");
@@ -196,7 +196,7 @@ static const cJSON *find_role(const struct adding *adding, const char *key) {
   return token_text(item) ? item : field(adding, LISTING_CONFIG, key);
 }
 
-/* Returns the id that one of the lists gives to a text which is not in the vocabulary; -1: no list has the text. */
+/* Returns the id of a text that is not in the vocabulary but in one of the lists; -1: no list has it. */
 static int find_listed(const struct adding *adding, const char *text) {
   const cJSON *item;
   int id;

@@ -38,8 +38,8 @@ struct symbol {
   bool gone;
 };
 
-/* A merge that may be made: of symbol number `place` with the symbol after it. Other merges may have changed these
- * symbols before the candidate is taken from the heap, so is_current checks them. */
+/* A merge that may be made: of symbol number `place` with the symbol after it. Until it is taken from the heap, other
+ * merges may have changed these symbols, so is_current checks them. */
 struct candidate {
   int rank, place, id;
 };

@@ -24,8 +24,8 @@ static inline uint64_t bpe_pair(int left, int right) {
   return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
 }
 
-/* Sorts the merges (of two tokens into one). If a pair occurs several times, the merge of highest rank is kept, as in
- * transformers. */
+/* Sorts the merges (of two tokens into one). If a pair occurs several times, only the merge with the greatest rank
+ * number is kept, as in transformers. */
 void bpe_sort(struct bpe *bpe);
 
 /* Replaces pairs of ids in ids[0] to ids[count - 1] by their merged tokens, in place: always the pair of lowest rank,

@@ -75,8 +75,9 @@ static utf8proc_int32_t find_entity(const char *name) {
   return found ? found->c : -1;
 }
 
-/* Appends the character of a named entity. A name in capitals that is no entity itself stands for the capital letter of
- * the entity in small letters. Returns false if there is no such entity; `name` may then be changed. */
+/* Appends the character of a named entity. If a name in capitals is no entity, but the same name in small letters is
+ * one, appends that entity's character as a capital. Returns false if there is no such entity; `name` may then be
+ * changed. */
 static bool add_named(struct builder *b, char *name) {
   utf8proc_int32_t c = find_entity(name);
   bool capitals = false;
@@ -261,9 +262,9 @@ static void add_ftfy_once(struct builder *b, bool html, const char *bytes, size_
   free(printable.bytes);
 }
 
-/* html true: entities of HTML are replaced by their characters. Applies the fixes until the text stays the same,
- * because an unescaped text may contain entities again. The loop ends, because each pass undoes one level of
- * escaping. */
+/* Applies the fixes until the text stays the same: when escaped characters are replaced, new entities may appear. The
+ * loop ends, because each pass undoes one level of escaping. html true: entities of HTML are replaced by their
+ * characters. */
 static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t length) {
   struct builder now = {0};
   add_bytes(&now, bytes, length);
@@ -283,8 +284,8 @@ static void add_ftfy(struct builder *b, bool html, const char *bytes, size_t len
   free(now.bytes);
 }
 
-/* Returns the position at which the first line that contains '<' begins; `length` if no line does. The text from that
- * position on is taken for HTML, whose entities are not replaced. */
+/* Returns the position at which the first line with a '<' begins; `length` if there is none. From there on the text is
+ * taken for HTML, whose entities are not replaced. */
 static size_t find_html(const char *bytes, size_t length) {
   const char *found = length ? memchr(bytes, '<', length) : NULL;
   size_t at = found ? (size_t)(found - bytes) : length;

@@ -123,8 +123,8 @@ int tokenizer_list_merges(struct tokenizer_files *files, const struct vocabulary
   return 0;
 }
 
-/* Counts the vocabulary's tokens that are neither bytes, nor added tokens, nor results of a merge. Returns 0 if the
- * vocabulary lacks some byte: it does not come from byte-pair training then, and the count would say nothing. */
+/* Counts the vocabulary's tokens that are neither bytes, nor added tokens, nor results of a merge. If the vocabulary
+ * lacks some byte, it was not made by byte-pair training; the count would then say nothing, so the result is 0. */
 static size_t count_unmade(const struct tokenizer_files *files, const struct vocabulary *vocabulary, bool *made) {
   size_t count = 0;
   for (int i = 0; i < 2 * 256; i++) {

@@ -38,8 +38,8 @@ static void read_network(const char *text, size_t at, struct named *named) {
   named->weight_length = strspn(text + at, "+-.0123456789");
 }
 
-/* Returns the word, such as "lora:", by which a prompt names a network's file, if the text begins with one; NULL: it
- * does not. */
+/* If the text begins with a word by which prompts name a network's file, such as "lora:", returns this word; otherwise
+ * NULL. */
 static const struct word *find_word(const char *text) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (begins(text, words[i].text))

@@ -26,8 +26,8 @@ struct prompt {
   int left_out; /* number of tokens of the text that were left out, because the chunks were full */
 };
 
-/* Fills *prompt from `spans`, which have weights, split as AUTOMATIC1111 does: if fewer than 20 tokens lie between the
- * last comma and the end of a full chunk, these tokens move to the next chunk; BREAK begins a new chunk. length: number
+/* Fills *prompt from `spans` (texts with weights), divided into chunks as by AUTOMATIC1111. If fewer than 20 tokens
+ * follow the last comma of a full chunk, these tokens move to the next chunk. BREAK begins a new chunk. length: number
  * of tokens in a chunk, 3 to PROMPT_LENGTH_MAX. Returns 0, or -1 with err. */
 int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const struct spans *spans,
                       int length, struct error *err);

@@ -35,14 +35,14 @@ bool styles_match(const struct styles *styles, const char *text);
 /* Returns the name of the style that is used for prompts which name none; NULL: the model has no such style. */
 const char *styles_default(const struct styles *styles);
 /* Returns the prompt that is to be encoded for a text. The caller frees it. NULL: out of memory. Moods are phrases,
- * such as "at night", that a prompt may have besides a style. A text that names a style, consists of a mood alone, or
- * is empty is returned unchanged. Any other text is replaced by the first phrase of the default style, if there is one,
- * followed by the moods that the text names. */
+ * such as "at night", that a prompt may have besides a style. The text is returned unchanged if it names a style,
+ * consists of a mood alone, or is empty. Otherwise the result is the first phrase of the default style, if there is
+ * one, followed by the moods that the text names. */
 char *styles_prompt(const struct styles *styles, const char *text);
 
-/* Returns how much of the input's fine detail (0 to 1) suits pictures of a prompt that styles_prompt has returned: the
- * value that the file gives for the style that the prompt names; the smallest of them if it names several styles, and
- * that of the default style if it names none. A style for which the file gives no value counts as 0. 0 for NULL. */
+/* Returns how much of the input's fine detail (0 to 1) suits pictures of a prompt that styles_prompt has returned. The
+ * file gives a value for each style; styles without a value count as 0. If the prompt names several styles, the
+ * smallest value is used; if it names none, that of the default style. The result is 0 if styles is NULL. */
 float styles_detail(const struct styles *styles, const char *prompt);
 /* Returns the value in "detail" for style `index`; 0: there is none. */
 float styles_detail_of(const struct styles *styles, int index);
@@ -50,7 +50,7 @@ float styles_detail_of(const struct styles *styles, int index);
 /* Returns true if the file has "strength": "blend", which means that the model was trained from pure noise only, so
  * that strength must blend its picture with the input. Returns false for NULL. */
 bool styles_blends(const struct styles *styles);
-/* Returns the number in "lattice": a frame that is shifted by multiples of so many pixels becomes the same picture,
+/* Returns the number n in "lattice": a frame that is shifted by a multiple of n pixels becomes the same picture,
  * shifted. Returns 0 if the field is missing, and for NULL. */
 int styles_lattice(const struct styles *styles);
 /* Returns true if the file has "guidance": false, which means that guidance would spoil the model's pictures; false for

@@ -145,10 +145,10 @@ static int encode_word(const struct tokenizer *t, struct text word, struct token
   return failed ? -1 : 0;
 }
 
-/* Encodes one match of the regular expression for words. If it is a marker such as <|endoftext|>, the prompt had it in
- * capitals, because markers in small letters were found before as added tokens. transformers' slow tokenizer (any fix
- * but FIX_FAST) encodes it as the marker's token. The fast tokenizer (FIX_FAST), whose expression has no markers,
- * splits it into three words. */
+/* Encodes one match of the regular expression for words. A marker such as <|endoftext|> is found here only if the
+ * prompt had it in capitals; in small letters it was found before, as an added token. transformers' slow tokenizer (any
+ * fix but FIX_FAST) encodes it as the marker's token. The fast tokenizer (FIX_FAST) has no markers in its expression,
+ * and splits it into three words. */
 static int encode_piece(const struct tokenizer *t, enum text_fix fix, struct text piece, struct token_list *sink) {
   bool marker = piece.length > 4 && !memcmp(piece.bytes, "<|", 2) && piece.bytes[2] >= 'a' && piece.bytes[2] <= 'z';
   if (!marker)
@@ -186,8 +186,8 @@ static int encode_words(const struct encoding *e, struct text text) {
 }
 
 /* Returns true if a token is to be looked for in normalised text (normalised true) or in the text as written (false).
- * transformers' fast tokenizer (FIX_FAST) decides this by the token's kind; its slow tokenizer finds all tokens in the
- * text as written. With the slow one, this program also looks in normalised text for tokens whose entry says
+ * With transformers' fast tokenizer (FIX_FAST) this depends on the token's kind. Its slow tokenizer looks for all
+ * tokens in the text as written. In that case this program also looks in normalised text for tokens whose entry says
  * `normalized`, so that the same word in capitals is found, too. */
 static bool is_looked_for(const struct encoding *e, bool normalised, const struct added_token *added) {
   if (e->fix == FIX_FAST)
@@ -263,8 +263,8 @@ static int encode_stretch(const struct encoding *e, bool normalised, struct text
   return result;
 }
 
-/* Splits the text at added tokens, and encodes the parts. It is called first for the text as written, and then for the
- * normalised text between the tokens that were found. */
+/* Splits the text at added tokens, and encodes the parts. It is called first for the text as written; then, for the
+ * text between the tokens found there, after normalisation. */
 static int encode_stage(const struct encoding *e, bool normalised, struct text text) {
   size_t start = 0;
   while (start < text.length) {
@@ -385,9 +385,8 @@ int tokenizer_longest(const struct tokenizer *tokenizer) {
   return tokenizer->files.longest;
 }
 
-/* Returns true if the whole text is an added token. normalised: true: the text was normalised, and only tokens that are
- * looked for in normalised text count; false: the text is as written, and only tokens that are looked for in text as
- * written count. */
+/* Returns true if the whole text is an added token. Some added tokens are looked for in normalised text, the others in
+ * the text as written: normalised tells which of these the text is, and only tokens for that kind of text count. */
 static bool is_added(const struct encoding *e, bool normalised, struct text text) {
   for (int i = 0; i < e->t->files.added_count; i++) {
     const struct added_token *added = &e->t->files.added[i];

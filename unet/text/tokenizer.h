@@ -1,5 +1,5 @@
-/* The byte-pair tokenizer of CLIP, as transformers' CLIPTokenizer defines it: characters are cleaned (fix.h), text is
- * brought to NFC and lower case with single spaces, words are split by CLIP's regular expression, and pairs of bytes
+/* The byte-pair tokenizer of CLIP, as transformers' CLIPTokenizer defines it. Characters are cleaned (fix.h); text is
+ * brought to NFC and lower case with single spaces; words are split by CLIP's regular expression; and pairs of bytes
  * are merged in the order of their ranks.
  *
  * Threads: one thread at a time uses a tokenizer. */
@@ -14,9 +14,9 @@
 
 struct tokenizer;
 
-/* Reads vocab.json and merges.txt of a folder, or tokenizer.json if one of these is missing, and the added tokens of
- * its other files. The caller closes *tokenizer. Returns 0, or -1 with err: STATUS_FAILED if memory is short or PCRE2
- * fails, else STATUS_MODEL. */
+/* Reads a tokenizer from a folder: vocab.json and merges.txt, or tokenizer.json if one of these is missing; and added
+ * tokens from further files. The caller closes *tokenizer. Returns 0, or -1 with err: STATUS_FAILED if memory is short
+ * or PCRE2 fails, else STATUS_MODEL. */
 int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct error *err);
 /* Makes CLIP's own tokenizer from its published merges (gzip). open_clip: texts are padded with "!", as in OpenCLIP.
  * Returns and fails like tokenizer_open. */

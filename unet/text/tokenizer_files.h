@@ -34,8 +34,9 @@ struct tokenizer_files {
  * be zeroed; tokenizer_files_free must be called afterwards, even after a failure. Returns 0, or -1 with err of
  * STATUS_MODEL, or of STATUS_FAILED if memory is short. */
 int tokenizer_files_read(struct tokenizer_files *files, const char *folder, struct error *err);
-/* Makes the same data as tokenizer_files_read from CLIP's published list of merges of tokens (gzip) alone, which
- * determine CLIP's vocabulary. pad: text of the padding token, which is the end token for CLIP and "!" for OpenCLIP. */
+/* Makes the same data as tokenizer_files_read, from CLIP's published list of merges of tokens (gzip) alone, because
+ * CLIP's vocabulary follows from the list. pad: text of the padding token, which is the end token for CLIP and "!" for
+ * OpenCLIP. */
 int tokenizer_files_clip(struct tokenizer_files *files, const char *merges, const char *pad, struct error *err);
 void tokenizer_files_free(struct tokenizer_files *files);
 
