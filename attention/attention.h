@@ -58,11 +58,11 @@ struct attn_args {
   float scale; /* factor of the scores, usually 1 / sqrt(D); positive and finite */
   bool causal; /* true: row i of q attends to rows 0..i of k alone; false: to all rows */
 
-  /* k2, v2: keys and values that are treated as if they were appended to k and v. They have memory for Tk2 rows, and
-   * their first *count2 * count2_rows rows take part: *count2 may be a number of frames with count2_rows rows each.
-   * count2 is the address of an int on the device, which the kernel reads when it runs and clamps to 0..Tk2 /
-   * count2_rows. Later rows are never used, whatever is in them. If no row takes part, the result is that of the same
-   * launch without k2, to the bit. k2 NULL: there are no appended keys. k2 cannot be combined with causal. */
+  /* k2, v2: keys and values that are treated as if they were appended to k and v; NULL: there are none. They have
+   * memory for Tk2 rows, of which the first *count2 * count2_rows take part: *count2 may be a number of frames, with
+   * count2_rows rows each. count2 is a device address of an int, which the kernel reads when it runs and clamps to
+   * 0..Tk2 / count2_rows. Rows that do not take part may have any content. If none takes part, the result is that of
+   * the same launch without k2, to the bit. k2 cannot be combined with causal. */
   const void *k2, *v2; /* the appended keys and values: [B, Tk2, H * D] */
   /* strides of k2 and v2 in elements, as for k and v; a batch stride may be 0: all batch rows then use the same keys
    * (or values) in k2 (v2) */
@@ -84,9 +84,9 @@ struct attn_device {
   int capability;          /* compute capability: 10 * major + minor */
   int sms;                 /* number of the GPU's multiprocessors */
   void *encode_tensor_map; /* the driver's function cuTensorMapEncodeTiled; NULL: the Hopper kernel cannot be used */
-  /* True: the Hopper kernel is launched as a programmatic dependent: it may become resident before the work that
-   * precedes it in the stream is done, and waits for that work on the device. False: it starts after that work.
-   * attention_open sets this field to true if the Hopper kernel can be used; the caller may clear it. */
+  /* True: the Hopper kernel is launched as a programmatic dependent: it may become resident before the preceding work
+   * in the stream is done, for which it waits on the device. False: it starts after that work. attention_open sets this
+   * field to true if the Hopper kernel can be used; the caller may clear it. */
   bool overlap;
 };
 
@@ -98,10 +98,9 @@ cudaError_t attention_open(struct attn_device *device);
  * memory. */
 bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
-/* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. A
- * launch with appended keys (k2) needs no less than the same launch without them. The caller zeroes the memory once
- * after allocating it. Every launch leaves it fit for the next launch of any shape. Launches that may run at the same
- * time must not share it. */
+/* Returns the bytes of device scratch memory that a launch needs: often 0, up to 36 MB on 132 multiprocessors. With
+ * appended keys (k2) it may be more than without. The caller zeroes the memory once, after allocating it; after a
+ * launch it can be used for the next launch, of any shape. Launches that may run at the same time must not share it. */
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Enqueues the kernel in `stream`. workspace: device memory of attention_workspace bytes, aligned to 256; NULL if that

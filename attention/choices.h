@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* Returns the variant's name for people: the kernel and its tile shape ("sm80 tall", "sm90 long"). "balanced" follows
- * if thread blocks get equal ranges of keys instead of whole tiles; "by count" follows if they do so only for many keys
- * (those in k and k2 of attn_args together), which the device counts. NULL: no variant has this number. */
+/* Returns the variant's name for people: the kernel and its tile shape ("sm80 tall", "sm90 long"). "balanced" is added
+ * if all clusters get equal ranges of keys (cuts.h) instead of whole tiles. "by count" is added if they do so only for
+ * many keys; the device then counts the keys in k and k2 of attn_args. NULL: no variant has this number. */
 const char *attention_choice_name(int choice);
 
 /* Returns true if this variant can run args on this device: the device has the kernel, the variant exists for the head

@@ -25,9 +25,8 @@
 #define ATTN_FUNCTION static inline
 #endif
 
-/* What it costs to cut row tiles into ranges of keys that different clusters compute, expressed as a number of keys: a
- * launch with cut tiles leaves no multiprocessor idle, but each tile takes as long as if it had this many more
- * keys. */
+/* The cost of cutting row tiles into ranges of keys for different clusters. Such a launch leaves no multiprocessor
+ * idle, but each tile takes as long as a whole tile with this many more keys. */
 enum { ATTN_CUT_COST = 1024 };
 
 /* Whether a launch cuts row tiles into ranges of keys, to keep all multiprocessors busy. */
@@ -38,8 +37,8 @@ enum attn_cutting {
                       * (attn_cut_from) */
 };
 
-/* Returns how many of the appended keys (k2 in attention.h) the queries attend to. count: number of groups of keys
- * that are valid (*count2 in attention.h), which is limited to 0..most; rows: number of keys in a group. */
+/* Returns how many of the appended keys (k2 in attention.h) the queries attend to. count: number of groups of keys in
+ * use (*count2 in attention.h), clamped to 0..most; rows: number of keys in a group. */
 ATTN_FUNCTION int attn_second_keys(int count, int most, int rows) {
   return (count < 0 ? 0 : count < most ? count : most) * rows;
 }
@@ -49,13 +48,10 @@ struct attn_cuts {
   int tiles;         /* number of row tiles of all heads and batch rows together */
   int clusters;      /* number of clusters of the launch */
   int share, larger; /* share: number of whole tiles that each cluster gets; the first `larger` clusters get one more */
-  int from;          /* least number of keys, those of k and k2 together, for which row tiles are cut into ranges of
-                      * keys */
-  /* number of clusters that the GPU runs at a time; all tiles that are cut into ranges of keys are divided between this
-   * many clusters at most */
+  int from;          /* row tiles are cut into ranges of keys if k and k2 together have at least this many keys */
+  /* number of clusters that the GPU runs at a time; cut tiles are divided between no more than these */
   int most;
-  /* number of clusters between which the cut tiles are divided if the launch uses no key of k2 (keys of earlier
-   * frames) */
+  /* number of clusters that get work if tiles are cut and no key of k2 (keys of earlier frames) is used */
   int first_active;
 };
 
@@ -76,11 +72,12 @@ struct attn_work {
 };
 
 /* Returns the number of clusters between which cut tiles are divided: at most `most`, and at most one for each unit
- * (one block of keys of one row tile). If two thread blocks divide a tile by channels (slices 2) and there are fewer
- * tiles than clusters, every tile is cut into the same number of parts p, because other cuts would leave some tiles
- * with three parts and some with two. A tile of n blocks of keys then takes time n / p, plus about p for merging the
- * parts, which is least for p = sqrt(n). With a larger number of blocks per tile (`blocks`) the result is never
- * smaller. */
+ * (one block of keys of one row tile). blocks: number of blocks of keys in a tile; a greater number never gives fewer
+ * clusters.
+ *
+ * If two thread blocks divide a tile by channels (slices 2), and there are no more tiles than clusters, each tile is
+ * cut into the same number of parts p; otherwise some tiles would have three parts and some two. A tile of n blocks
+ * then takes time n / p, plus about p for merging the parts. That is least for p = sqrt(n), so p is at most this. */
 ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int blocks) {
   if (slices > 1 && tiles <= most) {
     int parts = most / tiles;
@@ -91,17 +88,17 @@ ATTN_FUNCTION int attn_active_clusters(int most, int slices, int tiles, int bloc
   return tiles * blocks < most ? tiles * blocks : most;
 }
 
-/* Returns from how many keys on a launch is faster if row tiles are cut into ranges of keys. Cutting saves time only if
- * a launch of whole tiles would leave some multiprocessors idle in its last wave; if it leaves none idle, the result is
- * INT_MAX. most: number of clusters that the GPU runs at a time. */
+/* Returns the number of keys from which on a launch is faster if row tiles are cut into ranges of keys. INT_MAX:
+ * cutting saves no time, because a launch of whole tiles leaves no multiprocessor idle in its last wave. most: number
+ * of clusters that the GPU runs at a time. */
 ATTN_FUNCTION int attn_cut_from(int most, long tiles) {
   long waves = (tiles + most - 1) / most, idle = waves * most - tiles;
   return idle ? (int)((long)ATTN_CUT_COST * most / idle + 1) : INT_MAX;
 }
 
-/* Returns the division of the work, as far as the host can compute it. resident: number of clusters that the GPU runs
- * at a time. one_tile: each cluster gets a single tile. first_blocks: number of blocks of keys in k (attention.h);
- * all_blocks: the same of k and k2 together, if all keys of k2 are used. */
+/* Returns how the work is divided, as far as the host can compute it. resident: number of clusters that the GPU runs at
+ * a time. one_tile: each cluster gets a single tile. first_blocks: number of blocks of keys in k (attention.h);
+ * all_blocks: the number of those in k and k2 together, if all keys of k2 are used. */
 ATTN_FUNCTION struct attn_cuts attn_divide(enum attn_cutting cutting, int resident, int slices, bool one_tile,
                                            int tiles, int first_blocks, int all_blocks) {
   struct attn_cuts cuts = {tiles, tiles, 0, 0, INT_MAX, resident, 0};
@@ -123,8 +120,8 @@ ATTN_FUNCTION int attn_start(const struct attn_work *work, int cluster) {
   return cluster * work->share + (cluster < work->larger ? cluster : work->larger);
 }
 
-/* For work whose tiles are cut: it is counted in units (blocks of keys of one row tile), and each cluster does `share`
- * or share + 1 consecutive units. Returns the number of the cluster that does unit u. */
+/* Returns the number of the cluster that does unit u of cut tiles. A unit is one block of keys of one row tile; each
+ * cluster does `share` or share + 1 consecutive units. */
 ATTN_FUNCTION int attn_cluster_of(const struct attn_work *work, int u) {
   int in_larger = work->larger * (work->share + 1);
   return u < in_larger ? u / (work->share + 1) : work->larger + (u - in_larger) / work->share;
@@ -153,9 +150,9 @@ ATTN_FUNCTION struct attn_work attn_work_begin(const struct attn_cuts *cuts, boo
   return work;
 }
 
-/* Stores the next piece of a cluster's work in *piece, and removes it from *work. Returns false if no piece is left.
- * parts: number of thread blocks of the cluster that split the keys of its one tile; part: number of the thread block
- * that calls. */
+/* Removes the next piece of a cluster's work from *work, and stores it in *piece. Returns false if no piece is left. If
+ * the cluster has a single tile, whose keys `parts` thread blocks split between them, the piece is that of thread block
+ * number `part`. */
 ATTN_FUNCTION bool attn_work_next(struct attn_work *work, int parts, int part, struct attn_piece *piece) {
   if (work->left <= 0)
     return false;

@@ -112,9 +112,9 @@ static long all_keys(const attn_args &a) {
   return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
-/* Chooses the variant of the Hopper kernel. Only the number of keys in k counts. Keys in k2, which are appended to
- * those in k, do not count, because a k2 of which no key is used must not change a bit of the result. If a launch would
- * leave multiprocessors idle, the device may still decide, by the number of all keys, whether tiles are cut. */
+/* Chooses the variant of the Hopper kernel, by the number of keys in k alone. Keys in k2, which are appended to those,
+ * do not count: a k2 of which no key is used must not change a bit of the result. If a launch would leave
+ * multiprocessors idle, it may be left to the device to decide whether tiles are cut, by the number of all keys. */
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D);
   long keys = a.Tk, small_tiles = tiles_of(a, 64);
@@ -125,26 +125,27 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
   shape_sm90 large = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
   shape_info large_info = describe_sm90(dp, large);
-  /* With one block of keys there is no pipeline to fill, and many small thread blocks hide each other's latencies. They
-   * are better than a larger block that is mostly empty, even if they do not all fit on the chip at a time. */
+  /* With one block of keys nothing can be loaded ahead within a thread block, but many small thread blocks hide each
+   * other's latencies. They are better than larger ones that are mostly empty, even if they do not all fit on the chip
+   * at a time. */
   for (shape_sm90 shape : {SHAPE_SHORT, SHAPE_FEW}) {
     shape_info info = describe_sm90(dp, shape);
     bool one_round = small_tiles <= info.blocks * device.sms, tighter = info.blocks > 1 && info.keys < large_info.keys;
     if (keys <= info.keys && (one_round || tighter))
       return {shape, ATTN_CUT_NEVER};
   }
-  /* In SHAPE_HALVES, two thread blocks have the same rows and half of the keys each. It takes long to begin and to end,
-   * so SHAPE_SPLIT is faster if all tiles of 64 rows fit on the chip at a time. But from about 1024 keys on,
-   * SHAPE_HALVES is faster if its blocks of keys are larger than those of SHAPE_SPLIT. Measured for 8 heads of 1024
-   * queries and 1024 keys, first SHAPE_SPLIT, then SHAPE_HALVES: 6.95 and 9.43 us for head dim 64, where both have
-   * equal blocks of keys; 9.4 and 8.8 us for head dim 80; 13.5 and 12.3 us for head dim 160. */
+  /* In SHAPE_HALVES, two thread blocks have the same rows and half of the keys each. Its start and end take long, so
+   * SHAPE_SPLIT is faster if all tiles of 64 rows fit on the chip at a time. But from about 1024 keys on, SHAPE_HALVES
+   * is faster if its blocks of keys are larger than those of SHAPE_SPLIT. Measured for 8 heads of 1024 queries and 1024
+   * keys, SHAPE_SPLIT and SHAPE_HALVES: head dim 64, with equal blocks of keys: 6.95 and 9.43 us; head dim 80: 9.4 and
+   * 8.8 us; head dim 160: 13.5 and 12.3 us. */
   shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
     return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, ATTN_CUT_NEVER};
-  /* If there are few keys, and small thread blocks all fit on the chip at a time, these are faster than larger ones
-   * that need two rounds. Measured for 80 heads of 256 queries and 256 keys: small thread blocks take 5.8 us with
-   * blocks of 64 keys, and 6.9 us with blocks of 80 keys; the tiles of SHAPE_LONG take 10.7 us. */
+  /* With few keys, small thread blocks are faster if they all fit on the chip at a time, where larger ones need two
+   * rounds. Measured for 80 heads of 256 queries and 256 keys: small thread blocks take 5.8 us with blocks of 64 keys,
+   * and 6.9 us with blocks of 80 keys; the tiles of SHAPE_LONG take 10.7 us. */
   shape_info small = describe_sm90(dp, SHAPE_SHORT);
   if (small.rows && keys <= 256 && small_tiles <= small.blocks * device.sms &&
       tiles_of(a, large_info.rows) > device.sms)

@@ -75,10 +75,10 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* Arrives at another thread block's barrier, to say that a buffer has been read. The arrival has release semantics for
- * this thread block alone; a release for the cluster would wait for all writes under way. The memory model demands a
- * stronger release towards another thread block; none is needed here, because a load has returned its value before this
- * instruction is issued. */
+/* Arrives at another thread block's barrier, to say that a buffer has been read. The arrival releases only towards this
+ * thread block; a release towards the cluster would wait for all writes under way. The memory model demands the latter
+ * for another thread block. But it is not needed here: a load has returned its value before this instruction is
+ * issued. */
 __device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }
@@ -94,8 +94,8 @@ __device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint3
 
 /* ---- counters in global memory, by which thread blocks wait for each other's results ----
  *
- * A thread's writes before an addition, also those of threads that it has joined at a barrier, are visible after a
- * later addition or load by another thread. */
+ * An addition releases the writes that the calling thread has made before, and those of threads with which it has met
+ * at a barrier: other threads see these writes after a later addition or load. */
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned *counter) {
   unsigned value;
@@ -177,13 +177,14 @@ __device__ __forceinline__ void wait_for_predecessors() {
 /* ---- wgmma ----------------------------------------------------------------------------------------------- */
 
 /* Make descriptors, which tell wgmma where an operand lies in shared memory. All use the 128-byte swizzle, as TMA
- * writes it: rows of 128 bytes in groups of 8 (1024 bytes), with the 16-byte chunks of row r permuted by xor with r %
- * 8. Addresses and offsets count 16 bytes.
+ * writes it: rows of 128 bytes, in groups of 8 (1024 bytes), in which chunk i of 16 bytes of row r is at position i xor
+ * (r % 8). Addresses and offsets are in units of 16 bytes.
  *
  * describe_rows is for K-major operands: Q and K, whose rows of 64 channels are rows of the product. The next 16
- * channels lie 32 bytes further, within the swizzled row. describe_columns is for MN-major operands: V, whose rows of
- * 64 channels are keys, the summed dimension. The next 16 keys lie 2048 bytes further; chunk_bytes is the distance from
- * the tile of channels 0..63 to that of 64..127.
+ * channels lie 32 bytes further, within the swizzled row.
+ *
+ * describe_columns is for MN-major operands: V, whose rows of 64 channels are keys, the summed dimension. The next 16
+ * keys lie 2048 bytes further; chunk_bytes is the distance from the tile of channels 0..63 to that of 64..127.
  *
  * The upper 32 bits are the same for all descriptors and do not change from step to step, so only the lower 32 are
  * stored. */

@@ -152,9 +152,9 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
     }
 }
 
-/* Adds up the parts of each score, which the SLICES warps with the same rows have computed from their own channels.
- * Each warp adds them in the same order, so that all get the same bits. exchange: [SLICES][BN / 8][32] float4 of shared
- * memory, free again after the next barrier of all these warps. */
+/* Adds up the parts of each score: the SLICES warps with the same rows have each computed one from their own channels.
+ * All of them add the parts in the same order, and so get the same bits. exchange: [SLICES][BN / 8][32] float4 of
+ * shared memory, free again after the next barrier of these warps. */
 template <class T>
 __device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exchange, int row_warp, int slice,
                                            int lane) {

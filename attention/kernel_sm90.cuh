@@ -85,9 +85,9 @@ __device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], ui
   wgmma_commit();
 }
 
-/* Returns the number that is added to V's descriptor to move its address on by this many bytes. With T::SUMS the
- * descriptor's second field is the distance from V's chunk of channels to the chunk of ones. That chunk does not move,
- * so the distance becomes smaller by the same amount. */
+/* Returns the number that is added to V's descriptor to move its address by this many bytes. With T::SUMS, a second
+ * field of the descriptor is the distance from V's chunk of channels to the chunk of ones. The ones stay where they
+ * are, so this distance becomes smaller by the same amount. */
 template <class T> __device__ __forceinline__ uint32_t values_step(int bytes) {
   return bytes / 16 * (T::SUMS ? 1u - (1u << 16) : 1u);
 }
@@ -138,8 +138,8 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
-  /* BY_WARP: true: each warp stores its own 16 rows; false: four warps store 64 together. leads() returns true in the
-   * thread that starts the store. */
+  /* How the results' rows are stored. BY_WARP: true: each warp stores its own 16 rows; false: the four warps store
+   * their 64 rows together. leads() returns true in the thread that starts the store. */
   static constexpr bool BY_WARP = T::STORE_ROWS == 16;
   __device__ __forceinline__ bool leads() const {
     return (BY_WARP ? lane : thread) == 0;
@@ -173,8 +173,8 @@ template <class T> struct Consumer {
       mask_columns(s, valid, lane % 4 * 2);
   }
 
-  /* In the last block of the appended values (v2, for example those of earlier frames), zeroes the rows after the rows
-   * in use. Their probabilities are 0, but 0 times an infinity or a NaN in that memory would be NaN. */
+  /* In the last block of the appended values (v2, for example those of earlier frames), zeroes the rows that are not in
+   * use. Their probabilities are 0, but 0 times an infinity or a NaN in that memory would be NaN. */
   __device__ __forceinline__ void clear_stale(int j) const {
     int valid = work.valid(p, j);
     if (j < work.split || valid >= T::BN)
@@ -189,9 +189,9 @@ template <class T> struct Consumer {
     group_sync();
   }
 
-  /* Adds to the scores the part that the other thread block of the cluster has computed from its half of the channels.
-   * Each thread exchanges its part with the thread that has the same rows and keys in the other thread block. Both
-   * threads get the same sums to the bit, so both take the same decisions from here on. */
+  /* Adds to the scores the part from the other half of the channels, which the cluster's other thread block has
+   * computed. Each thread exchanges its part with the thread there that has the same rows and keys. Both get the same
+   * sums to the bit, so both take the same decisions from here on. */
   __device__ __forceinline__ void add_other_slice(float (&s)[T::BN / 8][4]) {
     if constexpr (T::SLICES > 1) {
       int warp = consumer * 4 + thread / 32, other = slice_of_block<T>() ^ 1;
@@ -221,9 +221,9 @@ template <class T> struct Consumer {
   }
 
   /* Turns a block's scores into probabilities and updates the softmax state. FIRST: the block is the consumer's first
-   * block of keys for this tile. In later blocks the product O += P V of the previous block still reads `probability`
-   * and adds to `o`, so this product must end before `probability` or `o` is written. It normally has ended already,
-   * because finding the maxima takes longer. */
+   * block of keys for this tile. In later blocks the previous block's product O += P V still reads `probability` and
+   * adds to `o`. It must end before either is written; normally it already has, because finding the maxima takes
+   * longer. */
   template <bool FIRST>
   __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4]) {
     float top[2], keep[2];
@@ -243,8 +243,9 @@ template <class T> struct Consumer {
     /* Compute the exponentials, and pack them to the A operand of the next product. */
     constexpr bool IN_TURN = T::TURNS == TURNS_EXPONENTIALS, IN_ORDER = FIRST && T::TURNS == TURNS_PRODUCTS;
     if constexpr (IN_TURN || IN_ORDER) {
-      /* The compiler may move arithmetic across barriers. Data dependencies prevent that: the exponentials need a zero
-       * that is read after the first barrier, and the second barrier needs a zero made of the exponentials' signs. */
+      /* The exponentials must be calculated between the two barriers, but the compiler may move arithmetic across
+       * barriers. Two data dependencies prevent that: the exponentials need a zero that is read after the first
+       * barrier, and the second barrier needs a zero made of the exponentials' signs. */
       IN_TURN ? turn_begin() : first_begin();
       float zero = *reinterpret_cast<volatile float *>(memory + T::ZERO_OFFSET);
       softmax.template exponentiate<!T::SUMS>(s, p.scale, zero);
@@ -346,8 +347,8 @@ template <class T> struct Consumer {
         barrier_arrive(shared.merge_full(row_group));
         return false;
       }
-      /* The barrier's first phase has parity 0; there is no other, because a thread block that merges results has only
-       * one tile. */
+      /* 0 is the parity of the barrier's first phase. There is no other phase, because a thread block that merges
+       * results has only one tile. */
       barrier_wait(shared.merge_full(row_group), 0);
       for (int g = 1; g < T::KEY_GROUPS; g++)
         add_partial<T, false>(merge + (g - 1) * T::ROW_GROUPS * GROUP_FLOAT4S, o, softmax, p.scale, thread);
@@ -381,17 +382,16 @@ template <class T> struct Consumer {
   }
 
   /* Called if a tile was cut and this cluster has computed one piece (range of keys) of it. Stores the result in the
-   * workspace: in slot 0 of this thread block if the piece is its first, else in slot 1. The last cluster to finish
-   * adds up all results, in the order of the keys, and returns true. Of two pieces the later one needs no slot, because
-   * a sum of two does not depend on the order. */
+   * workspace, in slot 0 of this thread block if the piece is its first one, else in slot 1. The last cluster to finish
+   * adds up all results in the order of the keys, and returns true. If there are only two pieces, it need not store its
+   * own: a sum of two does not depend on the order. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
     /* If the tile has two pieces (ranges of keys), find out whether the cluster with the other piece has finished. */
     int first = attn_cluster_of(&work.own, piece.tile * work.blocks());
     int last = attn_cluster_of(&work.own, (piece.tile + 1) * work.blocks() - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
-    group_sync(); /* wait, because other threads of this consumer may still read the value of arrived[] from the call
-                   * before */
+    group_sync(); /* other threads of this consumer may not have read arrived[] yet, from the call before */
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();
@@ -506,9 +506,9 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   }
 }
 
-/* The Hopper kernel. Its grid is any number of clusters; with KEY_GROUPS or PARTS > 1 one cluster for each row tile.
- * Each cluster has work, unless the number of appended keys (k2 in attention.h), which only the device knows, decides
- * if row tiles are cut into ranges of keys: then some clusters may have none. */
+/* The Hopper kernel. With KEY_GROUPS or PARTS > 1 its grid is one cluster for each row tile, otherwise any number of
+ * clusters. Some clusters may have no work if the device decides whether row tiles are cut into ranges of keys, by the
+ * number of appended keys (k2 in attention.h). */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -536,9 +536,9 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     tensor_prefetch(&p.v);
     tensor_prefetch(&p.o);
   }
-  /* The consumers need not wait for earlier kernels: only the producer reads their results, and the consumers read the
-   * shared memory that it loads to. But if there are keys and values of earlier frames (k2), all threads read the
-   * number of these, count2, so all must wait. */
+  /* The consumers need not wait for earlier kernels: only the producer reads their results, and loads them to shared
+   * memory. But with keys and values of earlier frames (k2), all threads read the number of these (count2), so all must
+   * wait. */
   int count2 = 0;
   if (p.count2) {
     wait_for_predecessors();

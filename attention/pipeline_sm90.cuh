@@ -88,16 +88,17 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
     return barrier(T::Q_BARRIERS + 3 * T::STAGES + stage);
   }
-  /* inbox() returns the buffer in which a consumer warp (numbered from 0) receives the scores of the thread block that
-   * has the other half of the channels; inbox_full() returns the barrier that counts the bytes of these scores. */
+  /* Where a consumer warp receives scores from the other thread block, which has the other half of the channels.
+   * inbox() returns the buffer of warp number `warp` (from 0); inbox_full() returns the barrier that counts the bytes
+   * which arrive there. */
   __device__ __forceinline__ uint32_t inbox(int warp) const {
     return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
   }
   __device__ __forceinline__ uint32_t inbox_full(int warp) const {
     return barrier(T::TILE_BARRIERS + warp);
   }
-  /* Returns the barrier on which a warp waits before it sends scores: its phase ends when the warp of the same number
-   * in the other thread block has read the scores that this warp has sent last. */
+  /* Returns the barrier on which a warp waits before it sends scores. Its phase ends when the previous ones were read,
+   * by the warp of the same number in the other thread block. */
   __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
@@ -111,9 +112,8 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
-  /* At the end one warpgroup of each row group adds up the results of the group's warpgroups. Returns the barrier on
-   * which this warpgroup waits. The barrier counts the threads of the other warpgroups that have stored their
-   * results. */
+  /* The warpgroups of a row group store their results, and one of them adds these up at the end. Returns the barrier on
+   * which it waits for the others; it counts their threads. */
   __device__ __forceinline__ uint32_t merge_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
   }
@@ -140,8 +140,7 @@ template <class T> struct Shared {
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      /* The barrier part_full is armed only here, for a single tile, because with PARTS > 1 a thread block has no
-       * more. */
+      /* part_full is armed only here, once: with PARTS > 1 a thread block has only one tile. */
       barrier_expect(part_full(group), T::PART_GROUP_BYTES);
   }
 };
@@ -193,8 +192,9 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
     tensor_load(to + c * T::CHUNK_BYTES, map, full, at.channel + c * 64, at.head, at.row, at.batch);
 }
 
-/* Waits until the last tile's Q and result have left shared memory, so that the next Q can be loaded, and stores the
- * new tile's coordinates in shared memory. The barriers q_full tell the consumers that coordinates and Q are there. */
+/* Waits until Q and the result of the previous tile have left shared memory, so that the next Q can be loaded. Then
+ * stores the new tile's coordinates in shared memory. The barriers q_full tell the consumers that coordinates and Q are
+ * there. */
 template <class T>
 __device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, const Place &at, int parity) {
   barrier_wait(shared.q_empty(), parity);
@@ -227,8 +227,8 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   expect_queries(shared, memory, at, q_parity);
   for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
     /* Load Q: before K, unless the shape loads the first keys before Q (KEYS_FIRST). */
-    /* With PARTS > 1 the blocks of keys of a tile are divided among thread blocks. If the tile has too few blocks, this
-     * thread block has none (piece.first == piece.last), but loads Q all the same. */
+    /* With PARTS > 1 a tile's blocks of keys are divided among thread blocks. If there are too few, this thread block
+     * may have none (piece.first == piece.last), but it loads Q all the same. */
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last;
     if (queries_first) {
       if (!expected)

@@ -18,9 +18,9 @@
 
 namespace attention {
 
-/* log2 of the factor by which a row's maximum may grow before the accumulator is rescaled. The probabilities, relative
- * to the older maximum, then reach 256, which costs FP16 no precision. This saves nearly every rescaling after the
- * first blocks. */
+/* log2 of the factor by which a row's maximum may grow before the accumulator is rescaled. Until then probabilities,
+ * which are relative to the older maximum, may reach 256; that costs FP16 no precision. After the first blocks hardly
+ * any rescaling is left. */
 constexpr float RESCALE_THRESHOLD = 8;
 
 __device__ __forceinline__ float exp2_approx(float x) {
@@ -63,23 +63,23 @@ __device__ __forceinline__ float quad_sum(float x) {
  *
  * As fma(score, scale, -round(scale * m)) this takes one instruction a score. The rounding error is the same for the
  * whole row: a common factor, which the division by the row's sum cancels. But it must not be large: a float near 2^28
- * is off by up to 2^3, and a float near 2^35, which FP16's largest values reach, by up to 2^10. For rows whose scale *
- * m is beyond FAR, m is therefore subtracted from the scores first, which is exact for scores near m, and the
- * difference is scaled. */
-/* up to this value of scale * m, the factor by which rounding changes all probabilities of a row stays below 2^(2^-4),
- * so that FP16 can still hold them */
+ * is off by up to 2^3, and a float near 2^35 (which occurs with FP16's largest values) by up to 2^10. So in rows whose
+ * scale * m is beyond FAR, m is subtracted from the scores first, which is exact for scores near m, and the difference
+ * is multiplied by scale. */
+/* up to this value of scale * m, rounding changes all probabilities of a row by a factor below 2^(2^-4), so that FP16
+ * can still hold them */
 constexpr float FAR = 1 << 20;
 
 __device__ __forceinline__ bool is_far(float m, float scale) {
   return fabsf(m * scale) > FAR;
 }
 
-/* Returns the factor 2^(scale * (m - larger)). Probabilities that were computed with the reference m must be multiplied
- * by it when the reference becomes `larger`, which is at least m. It is rounded as these probabilities' exponents were.
- * m may be -inf; `larger` must not be. */
+/* Returns the factor 2^(scale * (m - larger)): when a row's reference grows from m to `larger`, probabilities computed
+ * with m must be multiplied by it. It is rounded in the same way as the exponents of these probabilities. m may be
+ * -inf; `larger` must not be. */
 __device__ __forceinline__ float weight_of(float m, float larger, float scale) {
-  /* The products m * scale and larger * scale are rounded before the subtraction (no fused multiply-add), because the
-   * exponents of the probabilities were computed with the rounded product. */
+  /* m * scale and larger * scale are rounded before the subtraction (no fused multiply-add), because the probabilities
+   * were computed with the rounded m * scale. */
   float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale);
   float power = near_m - near_larger;
   bool far_m = is_far(m, scale), far_larger = is_far(larger, scale);
@@ -114,9 +114,9 @@ struct OnlineSoftmax {
     refer_to({quad_max(top[0]), quad_max(top[1])}, scale);
   }
 
-  /* Compares the reference m of each row with further scores and replaces it if they are too large. Returns true if m
-   * changed in any row of the warp; the caller must then multiply all that it has accumulated by keep[row]. top: this
-   * thread's largest score of each of its two rows. */
+  /* Compares the reference m of each row with further scores, and replaces m if they are too large. top: this thread's
+   * largest score of each of its two rows. Returns true if m changed in any row of the warp; the caller must then
+   * multiply what it has accumulated by keep[row]. */
   __device__ __forceinline__ bool expect(const float (&top)[2], float scale, float (&keep)[2]) {
     float seen[2] = {quad_max(top[0]), quad_max(top[1])};
     keep[0] = keep[1] = 1;
@@ -132,9 +132,9 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /* Turns scores, for which begin() or expect() was called, into 2^(scale * (score - m) + zero), where m is the
-   * reference of their row. zero: always 0; the caller reads it from memory at the point before which the compiler must
-   * not move this calculation. ADD: true: also adds the results to `sum`. */
+  /* Turns scores into 2^(scale * (score - m) + zero), where m is the row's reference, set by begin() or expect(). ADD:
+   * true: also adds the results to `sum`. zero is always 0. The caller reads it from memory where the compiler must not
+   * move this calculation to an earlier point. */
   template <bool ADD, int GROUPS>
   __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
     if (far)
@@ -159,15 +159,15 @@ private:
     float row[2];
   };
 
-  /* Makes m.row[r] the reference of row r from now on. A row without a score (-inf) counts as beyond FAR, so that
-   * nothing is added to or subtracted from its scores. */
+  /* Makes m.row[r] the reference of row r from now on. If row r has no score yet, m.row[r] is -inf. is_far is true for
+   * it, so offset[r] is 0 and the row's scores stay as they are. */
   __device__ __forceinline__ void refer_to(Rows m, float scale) {
     bool row_far[2] = {is_far(m.row[0], scale), is_far(m.row[1], scale)};
 #pragma unroll
     for (int r = 0; r < 2; r++) {
       max[r] = m.row[r];
-      /* The limit is rounded down. If it were rounded to the nearest, it could be too high, and scores just below it
-       * could have probabilities that are larger by a further factor of 2^16. */
+      /* The limit is rounded down. Rounded to the nearest it could be too high, and scores just below it could get
+       * probabilities that are 2^16 times larger than intended. */
       limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale));
       offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
     }

@@ -133,8 +133,8 @@ struct TileSm90 {
   static constexpr int CLUSTER = SLICES * PARTS; /* number of thread blocks that work on one tile */
   static constexpr int BM = 64 * ROW_GROUPS;
   static constexpr int CONSUMERS = ROW_GROUPS * KEY_GROUPS;
-  /* true: a balanced launch may cut tiles of this shape into ranges of keys; false: the kernel is compiled without the
-   * code for that */
+  /* true: a launch may divide this shape's tiles between clusters as ranges of keys (cuts.h); false: the kernel is
+   * compiled without the code for that */
   static constexpr bool CUTS = ROW_GROUPS > 1 && PARTS == 1;
   /* The producer adds one warpgroup. Each quarter of a multiprocessor runs one warp of each warpgroup and has 512
    * registers a lane for them; the producer gives most of its share to the consumers. */
@@ -155,9 +155,9 @@ struct TileSm90 {
    * maxima and sums. */
   static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
   static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
-  /* true: the tensor cores add up each row of P, the matrix of the softmax's numerators: V gets 8 more columns, all
-   * ones (stored once for 16 keys), and O, the output, gets 8 more columns for the sums; false: each thread adds up its
-   * own columns of P */
+  /* true: the tensor cores add up each row of P, the softmax's numerators: V gets 8 more columns, all ones (stored
+   * once, for 16 keys), and the output O gets 8 more columns for the sums; false: each thread adds up its own columns
+   * of P */
   static constexpr bool SUMS = DP == 64;
   static constexpr int O_GROUPS = DP / 8 + SUMS;
   static constexpr int ONES_OFFSET = V_OFFSET + STAGES * TILE_BYTES, ONES_BYTES = SUMS ? 2048 : 0;
@@ -171,16 +171,16 @@ struct TileSm90 {
   static constexpr int PART_THREADS = 128 / PARTS;
   static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
-  /* Number of rows that one store by TMA writes: 64, those of a row group; or 16, those of a warp, if two thread blocks
-   * store half of a row group each. */
+  /* Number of rows that one store by TMA writes: 64 (a row group); or 16 (a warp), if two thread blocks each store half
+   * of a row group. */
   static constexpr int STORE_ROWS = PARTS > 1 ? 16 : 64;
   /* offset of the coordinates of the current tile (a struct Place of 16 bytes) */
   static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES;
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
   static constexpr int MERGE_BARRIERS = KEY_GROUPS > 1 ? ROW_GROUPS : 0;
-  /* true: the producer loads the first keys before Q, and each row group waits only for its own part of Q; with many
-   * row groups the first one can then begin early; false: Q comes first */
+  /* true: the producer loads the first keys before Q, and each row group waits only for its own part of Q, so that with
+   * many row groups the first one begins early; false: Q comes first */
   static constexpr bool KEYS_FIRST = ROW_GROUPS > 2;
   static constexpr int Q_FULLS = KEYS_FIRST ? ROW_GROUPS : 1, Q_FULL_BYTES = Q_BYTES / Q_FULLS;
   static constexpr int Q_BARRIERS = Q_FULLS + 1, TILE_BARRIERS = Q_BARRIERS + 4 * STAGES;
@@ -190,10 +190,9 @@ struct TileSm90 {
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8;
   /* 1024 bytes more than are used, so that the beginning of the used part can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;
-  /* The step at which the warpgroups of a thread block take turns. If there are two groups, and heads are small, it is
-   * fastest that each has the special function units (which compute exponentials) to itself in turn. Three or four
-   * groups would wait too long for their turns. With large heads the matrix products take most of the time, and not the
-   * exponentials. */
+  /* In which step of the loop the warpgroups of a thread block take turns. Two groups with small heads: the
+   * exponentials, so that each group has the special function units to itself. Three or four groups would wait too long
+   * for that turn. With large heads the matrix products take most of the time. */
   static constexpr turns_sm90 TURNS = CONSUMERS == 1                                    ? TURNS_NONE
                                       : CONSUMERS == 2 && (DP <= 80 || KEY_GROUPS == 2) ? TURNS_EXPONENTIALS
                                       : KEY_GROUPS == 1                                 ? TURNS_PRODUCTS
@@ -215,8 +214,8 @@ enum shape_sm90 {
    * these rows */
   SHAPE_LONG,
   SHAPE_PAIR, /* two warpgroups of a thread block have 64 query rows each */
-  /* for attentions with so few tiles that less than half of the multiprocessors would work: a tile has as many query
-   * rows as in SHAPE_LONG or SHAPE_PAIR, but two thread blocks work on it, each with one half of the keys */
+  /* for attentions with so few tiles that less than half of the multiprocessors would work: as SHAPE_LONG or
+   * SHAPE_PAIR, but two thread blocks work on a tile, each with one half of the keys */
   SHAPE_HALVES,
   SHAPE_SPLIT, /* 64 query rows, for which two warpgroups of a thread block split the keys */
   /* for few keys: one warpgroup with 64 query rows and blocks of 80 keys; several thread blocks run on a
@@ -266,7 +265,7 @@ struct shape_info {
   /* slices: number of thread blocks that split a tile's channels; parts: number of thread blocks that split its keys */
   int slices, parts;
   int store_rows;       /* number of rows that one store by TMA writes */
-  bool cuts;            /* true: tiles of this shape can be cut into ranges of keys for a balanced launch */
+  bool cuts;            /* true: tiles of this shape can be divided between clusters as ranges of keys */
   int blocks;           /* number of thread blocks that run on a multiprocessor at a time */
   size_t partial_bytes; /* bytes that a partial result of one row group takes */
 };
@@ -276,9 +275,9 @@ struct choice_sm90 {
   attn_cutting cutting;
 };
 
-/* A divisor that the host knows. Dividing by it costs a thread some hundred cycles, so the kernel multiplies instead: x
- * / d is x * magic >> shift for all x below 2^31 (Granlund and Montgomery, Division by Invariant Integers using
- * Multiplication, 1994). 2^(shift - 31) is the least power of two that is at least d, and magic is 2^shift / d, rounded
+/* A divisor that the host knows. Dividing by it takes a thread some hundred cycles, so the kernel multiplies: x / d is
+ * x * magic >> shift for all x below 2^31 (Granlund and Montgomery, Division by Invariant Integers using
+ * Multiplication, 1994). 2^(shift - 31) is the least power of two that is at least d; magic is 2^shift / d, rounded
  * up. */
 struct divisor {
   unsigned magic;
@@ -293,8 +292,7 @@ struct params_sm90 {
   divisor by_row_tiles, by_heads;
   attn_cuts cuts;
   int Tk; /* number of keys in k, at least 1 */
-  /* device address of the number of groups of keys in k2 (keys and values that are appended to k and v); NULL: there is
-   * no k2 */
+  /* device address of the number of groups of keys in use in k2 (appended to k and v); NULL: there is no k2 */
   const int *count2;
   /* count2_rows: number of keys in each group of k2; count2_most: largest number of groups, to which *count2 is
    * clamped */
@@ -303,12 +301,12 @@ struct params_sm90 {
   bool k_batched, v_batched;
   bool k2_batched, v2_batched;
   float scale; /* factor of the scores, times log2(e), because the exponentials are powers of 2 */
-  /* counters for tiles whose keys are divided among several clusters, zero between launches: [thread blocks][row
-   * groups]. Each counts how many clusters have finished their part of a tile. The tile uses the counter of the
-   * cluster that has its first keys */
+  /* counters for tiles whose keys are divided among several clusters: how many clusters have finished their part of the
+   * tile. [thread blocks][row groups]; zero between launches. A tile uses the counter of the cluster that has its first
+   * keys */
   unsigned *arrivals;
-  /* results of tiles whose keys several clusters divide between them, until they are added up: [thread blocks][2][row
-   * groups][DP / 8 + 1][128] float4; the 2 is there because a cluster may have a part of two such tiles */
+  /* partial results of tiles whose keys are divided among several clusters: [thread blocks][2][row groups][DP / 8 +
+   * 1][128] float4. The 2 is there because a cluster may have parts of two such tiles */
   float4 *partials;
 };
 

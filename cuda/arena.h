@@ -6,9 +6,9 @@
 
 #include "cuda/cuda_device.h"
 
-/* Opens the arena, the working memory that all programs (prepared plans) share. If the driver or the GPU cannot
- * reserve addresses, the call succeeds without an arena, and each program gets working memory of its own. Returns -1
- * if host memory runs out. */
+/* Opens the arena, the working memory that all programs (prepared plans) share. If the driver or the GPU cannot reserve
+ * addresses, there is no arena: the call succeeds, and each program gets working memory of its own. Returns -1 if host
+ * memory runs out. */
 int cuda_arena_open(struct cuda_device *device, struct error *err);
 void cuda_arena_close(struct cuda_device *device); /* closes the arena, once no program uses it any more */
 

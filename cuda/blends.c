@@ -27,8 +27,8 @@ void blends_free(struct blends *b) {
 }
 
 /* Loads the factors of one term of an adapter to the device, and appends the term to the list that the kernel reads. A
- * term is a matrix, calculated from the factors, that is added to a weight. A term whose weight (strength) is 0 is left
- * out, because it changes nothing. */
+ * term is a matrix, calculated from the factors, that is added to a weight. A term whose weight (strength) is 0 changes
+ * nothing and is left out. */
 static int add_piece(struct blends *b, struct cuda_device *device, const struct blend_term *term, struct error *err) {
   if (term->weight == 0)
     return 0;

@@ -63,9 +63,9 @@ struct run_pins {
   } of[RUNS_IN_FLIGHT];
 };
 
-/* Device memory for the runs of a program. order: the GPU's copy of the order of the run in progress (the values that
- * differ from run to run). ring: the host addresses of the two orders in struct run_pins, from which the GPU copies;
- * there is one for each run that may be in flight. */
+/* Device memory for the runs of a program. order: a copy of the present run's order, the values that differ from run to
+ * run. ring: the host addresses of the two orders in struct run_pins, one for each run that may be in flight; the GPU
+ * copies the order from there. */
 struct run_memory {
   struct run_order order;
   struct run_ring ring;

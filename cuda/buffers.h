@@ -5,9 +5,9 @@
 
 #include "cuda/program.h"
 
-/* Returns the factors with which kernels convert the numbers that planes store to R, G and B, and back. They depend on
- * the pixel format, on the matrix (ITU-R BT.601, BT.709, or BT.2020 with non-constant luminance) and on the range
- * (limited or full). */
+/* Returns the factors with which kernels convert the numbers in planes to R, G and B, and back. They depend on the
+ * pixel format, on the matrix (ITU-R BT.601, BT.709, or BT.2020 with non-constant luminance) and on the range (limited
+ * or full). */
 struct coding planes_coding(enum pixel_format format, enum color_matrix matrix, enum color_range range);
 /* Sets addresses and pitches of a picture's planes, which follow each other in memory, beginning at `memory`. Returns
  * how many bytes the planes take together. */
@@ -25,9 +25,9 @@ int buffers_grow(struct cuda_device *device, struct cuda_program *program, const
                  struct error *err);
 /* Frees what buffers_create and buffers_grow have allocated, also after a failure. */
 void buffers_free(struct cuda_device *device, struct cuda_program *program);
-/* Tells the GPU where each run finds its order (parameters, addresses and copies, struct run_order): writes to device
- * memory the host addresses of the two orders that runs use in turn, and which of them the next run (number
- * program->base.submitted) reads. Waits until that is written. doing: what the caller is doing, for the error
+/* Tells the GPU where each run finds its order (parameters, addresses and copies, struct run_order). Runs use two
+ * orders in host memory in turn. Writes to device memory the addresses of both, and which of them the next run (number
+ * program->base.submitted) reads; waits until that is written. doing: what the caller is doing, for the error
  * message. */
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);
 

@@ -13,9 +13,9 @@ struct capturing {
   const void *opaque;
 };
 
-/* Captures the launches as a graph, in one attempt, in CUDA's relaxed mode. In that mode this thread may call a library
- * that loads code or allocates memory, and another thread may go on submitting runs. *ended_early: true if a CUDA call
- * outside the capture has ended it, so that another attempt may succeed. */
+/* Tries once to capture the launches as a graph. CUDA's relaxed mode is used: this thread may then call a library that
+ * loads code or allocates memory, and another thread may go on submitting runs. *ended_early: true if another CUDA call
+ * has ended the capture, so that a further attempt may succeed. */
 static cudaError_t capture(const struct capturing *c, cudaGraph_t *graph, const char **doing, bool *ended_early) {
   cudaStream_t stream = c->queue->stream;
   *doing = "capturing";

@@ -102,7 +102,7 @@ enum {
   WORKSPACE_BYTES = 32 << 20,
   STAGING_BYTES = 4 << 20, /* size in bytes of each buffer through which data are copied to the device */
   /* Number of counters for tiles whose sum is split: several thread blocks each calculate a part of the tile's sum, and
-   * the tile's counter tells which of them finishes last. */
+   * find out by the tile's counter which of them finishes last. */
   ARRIVALS = 1 << 14,
 };
 
@@ -169,9 +169,9 @@ struct cuda_device {
   bool use_graph; /* true: programs are captured as graphs; false: launches are enqueued one by one */
   bool stamps;    /* true: runs report the times at which their stages (copies to the GPU, computing, copies to the
                    * host) began and ended */
-  /* If `stamps` is true (runs report the times of their stages, such as copies): an event that was recorded at the time
-   * origin_ns of CLOCK_MONOTONIC. The times of other events are computed from this pair. NULL: none was recorded
-   * yet. */
+  /* An event, and the time origin_ns of CLOCK_MONOTONIC at which it was recorded: the times of other events are
+   * computed from these. Used if `stamps` is true, that is, if runs report when their stages (such as copies) began and
+   * ended. NULL: none was recorded yet. */
   cudaEvent_t origin;
   int64_t origin_ns;
   struct attn_device attention;
@@ -206,9 +206,9 @@ struct cuda_device {
   /* device memory of shadow_bytes bytes in which changed weights are prepared (weights.c); NULL: none was needed yet */
   void *shadow;
   size_t shadow_bytes;
-  /* Two events. shadow_ready follows, on the stream of `loads`, the last preparation of changed weights or of copies of
-   * weights. published follows, on the compute stream, the last copy of changed weights from the shadow buffer to their
-   * places. */
+  /* shadow_ready: event on the stream of `loads` after the last preparation of changed weights, or of copies of
+   * weights. published: event on the compute stream after the last copy of changed weights from the shadow buffer to
+   * their places. */
   cudaEvent_t shadow_ready, published;
 
   /* Working memory of kernels. Lane 0 is for most launches. Lane 1 is for launches that run in parallel to those; it
@@ -274,8 +274,8 @@ struct element resource_element(const struct resource *r, enum role role);
  * first call for a resource loads it, on the stream of `loads`, for which the caller must then wait. The caller holds
  * the mutex base.weights, here and in the following four functions. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
-/* Loads a resource (a weight or another tensor that plans share) and, in the field `base` of the result, also the
- * checkpoint's own values, without adapters' changes. These are FP16 if both the file and the device have FP16, else
+/* Loads a resource (a weight or another tensor that plans share). Also stores the checkpoint's own values, without
+ * adapters' changes, in the field `base` of the result: in FP16 if both the file and the device have FP16, else in
  * FP32. Returns NULL with err set on failure. */
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
 /* Returns a copy of a weight of one set in which the channels of each tap (place of the convolution window) are padded

@@ -63,8 +63,8 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
       cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0)
     return -1;
   device->loads.arrived = arrived;
-  /* `writes` (values that callers write to states and weights) uses the memory in which kernels have partial sums:
-   * writes and runs are enqueued on the same stream, so they use this memory one after the other */
+  /* `writes` (values that callers write to states and weights) shares memory with the kernels' partial sums: writes and
+   * runs are on the same stream, so they use it one after the other */
   device->writes.arrived = device->lane[0].workspace;
   return 0;
 }

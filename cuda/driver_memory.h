@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The driver's functions that allocate memory which other libraries can import, and the properties of that memory. */
+/* The driver's functions that allocate memory for import by other libraries, and the properties of that memory. */
 struct driver_memory {
   __typeof__(&cuMemGetAllocationGranularity) get_granularity;
   __typeof__(&cuMemAddressReserve) reserve;

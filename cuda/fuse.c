@@ -53,8 +53,8 @@ static struct row_norm row_norm(struct addresses *a, const struct prologue *p) {
 
 /* --- fusing the linear layers of a transformer block --- */
 
-/* Returns true if the op is a linear layer to `columns` channels with this norm before and this activation after it,
- * whose tensors the kernels of rows.h can read. */
+/* Returns true if the op is a linear layer to `columns` channels, with this norm before and this activation after it,
+ * and the kernels of rows.h can read its tensors. */
 static bool is_linear(const struct cuda_program *program, const struct op *op, enum norm_kind norm, int columns,
                       enum activation act) {
   const struct op_linear *o = &op->linear;
@@ -305,7 +305,7 @@ static int prepare_norm_conv(struct addresses *a, const struct op *op, struct la
 
 static const struct pattern {
   /* A pattern is a sequence of ops that one launch can do. match: returns how many ops, from `op` on, the pattern
-   * replaces; 0: it does not fit. left: number of ops that it may replace at most. The result depends on shapes and
+   * replaces; 0: it does not fit. left: largest number of ops that it may replace. The result depends on shapes and
    * operands alone. */
   int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
   /* Fills in the launches that do a sequence of ops which `match` has found. op: the sequence's first op. Returns the

@@ -184,8 +184,8 @@ static int copy_planes(cudaStream_t stream, const struct frame *frame, const str
   return cuda_check(cudaStreamSynchronize(stream), downloading, err);
 }
 
-/* Copies the pixels of a frame's picture from the device to the frame's own planes, which are not page-locked: by way
- * of page-locked memory, which is allocated for this copy. */
+/* Copies the pixels of a frame's picture from the device to the frame's own planes. These are not page-locked, so the
+ * copy goes by way of page-locked memory, which is allocated for it. */
 static int download_through(const struct gpu *gpu, cudaStream_t stream, const struct frame *frame, struct error *err) {
   struct frame between = *frame;
   size_t bytes = frame_lay_out(&between, NULL);

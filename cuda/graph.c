@@ -14,22 +14,20 @@
 #include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
 
-/* Longest time, in seconds, for which implementations of convolutions and linear layers are timed while frames run.
- * Frames go on meanwhile, but the size or step count that the user has asked for waits until the timing ends. Layers
- * for which no time was left are timed when the same shape is prepared again. */
+/* Longest time, in seconds, for which implementations of convolutions and linear layers are timed while frames run. The
+ * size or step count that the user has asked for waits until the timing ends. Layers that were not timed for lack of
+ * time are timed when the same shape is prepared again. */
 static const double tune_running_s = 0.5;
 
-/* Returns true if the temporary is written in a region (ops that a run may skip) that runs at the same time as other
- * ops. Such temporaries are laid out in lane 1, the working memory of kernels that run at the same time as those of
- * lane 0. */
+/* Returns true if the temporary belongs to a parallel region: ops that a run may skip, and that may run at the same
+ * time as other ops. Such temporaries are in lane 1. Lane 0 is the working memory of the other ops. */
 static bool is_parallel(const struct plan *plan, int temporary) {
   return plan_is_parallel(plan, plan->temporaries[temporary].first);
 }
 
-/* Returns the number of the last op until which a temporary must keep its memory. This matters for temporaries that a
- * parallel region writes (ops that a run may skip, and that run at the same time as others). If such a temporary is
- * read after its region, it keeps its memory until all regions have ended that may run at the same time: none of them
- * may get this memory. */
+/* Returns the last op until which a temporary of a parallel region must keep its memory: usually the last op that reads
+ * it. If that op comes after the part of the region that runs in parallel, other parallel regions may run before that
+ * op. The result is then the last op of the last such region, so that none of them gets this memory. */
 static int find_last(const struct plan *plan, const struct temporary *t) {
   const struct plan_region *own = plan_region_of(plan, t->first);
   int last = t->last;
@@ -121,8 +119,8 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
 }
 
 /* Returns the time, in seconds of CLOCK_MONOTONIC, until which implementations of convolutions and linear layers may be
- * timed. 0: fixed rules choose them, because the program does not run in every frame. A time that has passed already:
- * earlier choices are used and nothing is timed, because the caller wants to know only the sizes of memory. */
+ * timed. 0: the program does not run in every frame, so fixed rules choose them. If the caller only wants to know the
+ * sizes of memory, the result is a time that has passed: earlier choices are used and nothing is timed. */
 static double choose_tune_until(const struct cuda_device *device, const struct cuda_program *program) {
   const double passed = 1e-9;
   if (!program->has_output && !device->tune_always)
@@ -239,13 +237,15 @@ static int graphs_create_without(struct cuda_device *device, const struct cuda_p
   return 0;
 }
 
-/* Returns true if a graph is made for runs that leave out the parts of the plan whose bits are set in `without`
- * (IDLE_CONTROL and others in run.h). may: the bits of all parts that runs of the plan may leave out. Graphs without
- * unneeded ops are worth their memory, because a conditional node that is skipped takes about 10 us and an op that adds
- * nothing 1.5 us. If the plan has more than three controls, where all style pictures count as one control, graphs for
- * all combinations would be too many. Then a graph leaves out either none of the controls, or all of them, or all but
- * one. Each graph exists with and without the ops of the bank (keys and values of earlier frames) and of motion, which
- * then need no conditional node (recording.c). A run never uses the bank without motion if the plan has both. */
+/* Returns true if a graph is made for runs that leave out the parts of the plan with bits in `without` (IDLE_CONTROL
+ * and others in run.h). may: the bits of all parts that runs of the plan may leave out.
+ *
+ * Such graphs are worth their memory: without them, a skipped conditional node takes about 10 us, and an op that adds
+ * nothing 1.5 us. But with more than three controls (all style pictures count as one control) there would be too many
+ * combinations: then a graph leaves out none of the controls, all of them, or all but one.
+ *
+ * Graphs exist with and without the ops of the bank (keys and values of earlier frames) and of motion, which so need no
+ * conditional node (recording.c). If the plan has both, a run never uses the bank without motion. */
 static bool deserves_graph(unsigned without, unsigned may) {
   const unsigned memory = IDLE_BANK | IDLE_MOTION, others = may & ~memory;
   int left = __builtin_popcount(others & ~without);

@@ -49,7 +49,7 @@ enum { LAUNCH_KINDS = LAUNCH_PIXELS_OUT + 1 };
 /* A kernel, or a function of a library, with all arguments of one call. */
 struct launch {
   enum launch_kind kind;
-  int op; /* index, in the plan, of the op that this launch computes, or of the first one if it computes several */
+  int op; /* index, in the plan, of the op that this launch computes; of the first one if it computes several */
   /* for launches of libraries: which of the library's algorithms is used; it is the field `index` of struct choice
    * (ways/way.h) */
   int algorithm;

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocations share chunks of device memory: each goes into the first chunk that has room for it. If none has, an
+/* Allocations share chunks of device memory. Each goes into the first chunk that has room for it. If none has, an
  * allocation of more than LARGE_BYTES gets a chunk of exactly its size, and a smaller one opens a chunk of CHUNK_BYTES.
- * Larger ones do not open a chunk of CHUNK_BYTES for this reason: many models have matrices of exactly CHUNK_BYTES / 4,
- * and only three of these matrices fit into a chunk that also has a vector. A new chunk of CHUNK_BYTES is opened only
- * if all others have less than LARGE_BYTES left. */
+ * So a chunk of CHUNK_BYTES is opened only if all others have less than LARGE_BYTES left. Large allocations do not open
+ * one, because many models have matrices of exactly CHUNK_BYTES / 4: beside a vector, only three of them would fit. */
 enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, ALIGN = 256 };
 static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
@@ -107,8 +106,8 @@ int cuda_pool_open(struct cuda_device *device, struct error *err) {
     cudaGetLastError();
     return 0;
   }
-  /* The pool keeps freed memory until cuda_pool_trim returns it to the GPU, because returning it at once could happen
-   * in the middle of a run and delay it. */
+  /* The pool keeps freed memory until cuda_pool_trim returns it to the GPU. Returned at once, in the middle of a run,
+   * it could delay that run. */
   if (cuda_check(cudaMemPoolCreate(&device->pool, &kind), "memory", err) < 0)
     return -1;
   return cuda_check(cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &all), "memory", err);
@@ -220,7 +219,7 @@ static void *next_buffer(struct staging *staging, const char *doing, struct erro
 }
 
 /* Starts to copy the present staging buffer to `target`. With `convert`, copies it to device memory (staging->arrived)
- * instead, from which a kernel writes the converted values to convert->target. */
+ * instead; from there a kernel writes the converted values to convert->target. */
 static int send_buffer(struct staging *staging, void *target, size_t bytes, struct convert_args *convert,
                        const char *doing, struct error *err) {
   const struct launch_queue *queue = &staging->queue;

@@ -17,7 +17,7 @@ static int append_sample(struct preparation *p,
   return append(p, &launch);
 }
 
-/* --- functions that turn one type of op each into launches --- */
+/* --- functions that make launches from ops, one for each type of op --- */
 
 static int prepare_norm(struct preparation *p) {
   const struct op_norm *o = &p->op->norm;
@@ -56,9 +56,9 @@ static int rows_of(struct tensor t) {
   return t.h * t.w;
 }
 
-/* Sets *workspace to memory for attention kernels, or to NULL if this attention needs none. All attention kernels that
- * run one after the other share it (struct lane). If it is too small for this attention, larger memory replaces it; the
- * smaller memory is not freed, because programs that were prepared earlier use it. */
+/* Sets *workspace to memory for attention kernels; NULL: this attention needs none. All attention kernels that run one
+ * after the other share it (struct lane). If it is too small, it is replaced by larger memory; the smaller memory is
+ * not freed, because earlier programs use it. */
 static int reserve_attention(struct preparation *p, const struct attn_args *args, void **workspace) {
   struct cuda_device *device = p->device;
   struct lane *lane = &device->lane[p->program->lane];

@@ -1,6 +1,6 @@
 /* The pictures that runs write. A picture has device memory, which other libraries can import if that is wanted and
- * possible, and page-locked host memory of the same layout. The host memory is filled by the run, or when a reader
- * waits for it. */
+ * possible, and page-locked host memory of the same layout. Either the run fills the host memory, or it is filled when
+ * a reader waits for it. */
 #ifndef CUDA_PICTURES_H
 #define CUDA_PICTURES_H
 

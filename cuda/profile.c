@@ -27,11 +27,11 @@
 #include "cuda/timing.h"
 
 enum {
-  /* A timed graph begins with this many launches that are not timed, so that the timed ones overlap with the launches
-   * before them, as in a frame. */
+  /* A timed graph begins with this many untimed launches, so that its first timed launch overlaps with a launch before
+   * it, as in a frame. */
   AHEAD = 2,
-  /* number of launches in a block. All graphs that time launches of a block begin at the same launch. A block has a few
-   * launches more if it would end between two launches of one op. */
+  /* number of launches in a block; more if the block would end between two launches of one op. The graphs that time
+   * launches of one block all begin at the same launch */
   BLOCK = 6,
   REPEATS_MIN = 8,
   REPEATS_MAX = 400,
@@ -81,15 +81,15 @@ struct profiler {
    * untimed before the block is timed, so that caches are as in a real run. This struct owns the graphs */
   cudaGraphExec_t *primes;
   int prime_count;
-  /* samples[0] measures the whole frame. Each other sample measures a short graph, which begins where a block of
-   * launches begins, and ends with one of the block's launches */
+  /* samples[0] measures the whole frame. Each other sample measures one launch, by a short graph that ends with this
+   * launch and begins where its block of launches begins */
   struct sample *samples;
   int sample_count;
   /* For each launch: index of the sample whose timed graph ends with this launch. The launch takes the time of this
    * sample minus the time of the sample before, whose graph ends one launch earlier. */
   int *sample_of;
-  double *times; /* measured times in microseconds: for each sample (graph whose time is measured) an array of
-                  * REPEATS_MAX times, one from each sweep (in which every sample is timed once) */
+  double *times; /* measured times in microseconds. For each sample (a graph whose time is measured) there is an array
+                  * of REPEATS_MAX times, one for each sweep; a sweep times every sample once */
   double *differences;
   int repeats;
 };
@@ -113,9 +113,9 @@ static cudaGraphExec_t capture(const struct profiler *p, struct range first, str
   return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
-/* Captures a graph that is run before a timed one, so that the cache has the same content as in a frame: the
- * launches just before number `end`, as many as fill the cache. If the frame has too few before `end`, the last
- * launches of the frame come first. */
+/* Captures a graph that runs before a timed one, so that the cache has the same content as in a frame. It has the
+ * launches just before number `end`, as many as fill the cache; if there are too few, the frame's last launches come
+ * first. */
 static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
   double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
   int first = end, before = p->places;
@@ -315,8 +315,8 @@ static cudaError_t record_flushed(struct cuda_device *device, const struct launc
   return status;
 }
 
-/* Returns the microseconds of the launches of one op with an empty cache, from the fastest run of a graph that repeats
- * them; INFINITY after a failure. */
+/* Returns the microseconds that the launches of one op take with an empty cache: those of the fastest run of a graph
+ * that repeats them. INFINITY after a failure. */
 static double time_flushed(const struct profiler *p, const struct flushed *flushed) {
   const struct sample *events = &p->samples[0];
   cudaStream_t stream = p->device->queue.stream;
@@ -396,8 +396,8 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
   roof->element = sizeof(half_t);
 }
 
-/* Writes "with the op above" in place of the kernels' names (`way`) in the row of each op that is fused with an earlier
- * op, because the time of the fused launch is in the earlier op's row. */
+/* An op that is fused with an earlier op has no time of its own: the fused launch is in the earlier op's row. Writes
+ * "with the op above" in the rows of such ops, in place of the kernels' names (`way`). */
 static void name_fused(const struct profiler *p, struct profile *profile) {
   for (int i = 0; i < p->plan->op_count; i++)
     for (int j = 1; j < p->program->fused[i].count; j++)
@@ -420,8 +420,8 @@ static int measure(struct profiler *p, const struct run_params *params, const st
     status = measure_alone(p, profile, request, err);
   }
   profiler_close(p);
-  /* Each graph that begins with launch_begin has incremented the number of the next run on the device, which is set
-   * back here. */
+  /* Each graph that begins with launch_begin increments the number of the next run on the device. It is set back
+   * here. */
   int restored = program_set_turn(p->device->queue.stream, p->program, "after the profile", status == 0 ? err : NULL);
   return restored < 0 ? -1 : status;
 }

@@ -11,10 +11,10 @@
  * in which a run can be started. */
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 };
 
-/* A program's launches as CUDA graphs. A run may be started in several parts, one after the other: without[i][part] is
- * the graph of part number `part`. It is for runs that leave out the groups of ops whose bits are set in i
- * (IDLE_CONTROL and others in unet/plan/run.h). NULL: there is no such graph, and a graph that leaves out less is used
- * instead. If without[0] is NULL as well, launches are enqueued one by one. */
+/* A program's launches as CUDA graphs. A run may be started in several parts, one after the other; without[i][part] is
+ * the graph of part number `part`, for runs that leave out the groups of ops whose bits are set in i (IDLE_CONTROL and
+ * others in unet/plan/run.h). NULL: there is no such graph; one that leaves out less is used instead or, if without[0]
+ * is NULL as well, launches are enqueued one by one. */
 struct graphs {
   cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };
@@ -93,15 +93,15 @@ struct cuda_program {
   /* the plan's regions (ops that a run may skip), with numbers of launches instead of ops in `first` and `end` */
   struct plan_region *regions;
   struct graphs graphs;
-  /* true: other_launches and other_graphs are copies of launches and graphs that read the second set of weights, which
-   * adapters change (weight_merges.h); false: the plan reads no weight that is in two sets */
+  /* true: other_launches and other_graphs are copies of launches and graphs for the second set of weights, which
+   * adapters change (weight_merges.h); false: the plan reads no weights that are in two sets */
   bool doubled;
   struct launches other_launches;
   struct graphs other_graphs;
   /* used while launches are created: the set of weights that they read, and the lane (working memory) that they use */
   int set, lane;
-  /* for each op: the implementation that was chosen when `launches` was made, so that the same is used in
-   * `other_launches`, the copy for the second set of weights; NULL: no op has one yet */
+  /* for each op: the implementation that was chosen for `launches`. `other_launches`, the copy for the second set of
+   * weights, must use the same. NULL: no op has one yet */
   struct choice *chosen;
 };
 
@@ -109,8 +109,8 @@ static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
 
-/* Returns the graph for one part of the next run, which leaves out as much as possible of what the run does not need;
- * NULL: launches are enqueued one by one. other: true if the graph must read the second set of weights. */
+/* Returns the graph for one part of the next run. Of all graphs for it, this one leaves out most of what the run does
+ * not need. NULL: launches are enqueued one by one. other: true if the graph must read the second set of weights. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other);
 
 /* Returns the address of a scratch area (working memory of one op) for the launch that is being created. Launches that

@@ -1,7 +1,7 @@
 /* Enqueues or captures a run's launches. A loop's launches are captured once, as the body of a node that the GPU
- * repeats, so fifty iterations are prepared as fast as one, and a run is still one launch of a graph. Regions (ops that
- * a run may skip) are bodies of conditional nodes. The GPU itself evaluates their conditions, by one small kernel for
- * all regions in a range of launches. */
+ * repeats. So fifty iterations are prepared as fast as one, and a run is still one launch of a graph. Regions (ops that
+ * a run may skip) are bodies of conditional nodes. The GPU itself evaluates their conditions: one small kernel does so
+ * for all regions in a range of launches. */
 #include "cuda/recording.h"
 
 #include <stdlib.h>
@@ -118,9 +118,8 @@ static cudaError_t enqueue(const struct cuda_device *device, const struct launch
 /* --- regions: groups of launches that a run may skip, as conditional nodes of the CUDA graph --- */
 
 struct region_nodes {
-  /* Handles of the conditions of the two conditional nodes on which the launches of a region (ops that a run may skip)
-   * are divided. handle[0]: the node with launches that run at the same time as launches outside the region. handle[1]:
-   * the node with all other launches of the region. */
+  /* A region (ops that a run may skip) has two conditional nodes; these are the handles of their conditions. handle[0]:
+   * node with the launches that run at the same time as launches outside the region; handle[1]: node with all others */
   cudaGraphConditionalHandle handle[2];
   cudaGraphNode_t parallel;
 };
@@ -133,8 +132,9 @@ struct stretch {
   const struct plan_region *regions;
   int count;
   struct region_nodes *nodes;
-  /* The newest graph node of a region (ops that a run may skip) that runs in parallel to the launches outside of it.
-   * Such nodes run one after the other, so the next one will depend on this one. NULL: none was captured yet. */
+  /* Regions (ops that a run may skip) may have graph nodes that run in parallel to the launches outside of them. Such
+   * nodes run one after the other: this is the newest one, on which the next one will depend. NULL: none was captured
+   * yet. */
   cudaGraphNode_t last;
 };
 
@@ -166,8 +166,8 @@ static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int f
   return status == cudaSuccess ? end_body(inside.stream, enqueue(s->device, &inside, s->r, first, end)) : status;
 }
 
-/* Captures a part of region number i (ops that a run may skip) as a conditional node: those of its launches that run at
- * the same time as the launches captured next. */
+/* Captures those launches of region number i (ops that a run may skip) that run at the same time as the launches
+ * captured next, as a conditional node. */
 static cudaError_t capture_parallel(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;
@@ -177,8 +177,8 @@ static cudaError_t capture_parallel(struct stretch *s, int i) {
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
 }
 
-/* Captures launches `first` to `end - 1`, none of which is in a region (ops that a run may skip). Where a region has
- * ops that may run in parallel to launches from number n on, these ops are captured before launch n. */
+/* Captures launches `first` to `end - 1`, none of which is in a region (ops that a run may skip). Regions may have ops
+ * that run in parallel to these launches, from launch number n on; such ops are captured before launch n. */
 static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int at = first; status == cudaSuccess && at < end; at++) {
@@ -233,9 +233,9 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
   return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
 }
 
-/* Returns true if the host does not know at capture whether this region (ops that a run may skip) runs. Graphs are
- * captured both with and without the regions of the bank (earlier frames' keys and values) and of motion
- * (deserves_graph), so those need no conditional node, unless they run in parallel to other launches. */
+/* Returns true if this region (ops that a run may skip) needs a conditional node. Regions of motion and of the bank
+ * (earlier frames' keys and values) need none: there are graphs with and without them (deserves_graph), and the host
+ * chooses the graph. Regions that run in parallel to other launches always need the node. */
 static bool needs_decision(const struct cuda_device *device, const struct plan_region *region) {
   bool memory = region->when.kind == REGION_MOTION || region->when.kind == REGION_BANK;
   return !device->use_graph || !memory || region->parallel_end;

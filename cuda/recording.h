@@ -4,15 +4,15 @@
 
 #include "cuda/program.h"
 
-/* Argument of record_part: which launches it enqueues. These are one of the parts into which a run of a program is
- * divided, and they read one of the two sets of weights. */
+/* Argument of record_part: which launches it enqueues. They are one part of a program's run, and read one of the two
+ * sets of weights. */
 struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
   unsigned without; /* bits (IDLE_CONTROL and others in run.h) of the parts of the plan that are left out */
-  /* parameters of the run; if no graph is captured, the host decides from these which regions of the plan (ops that a
-   * run may skip) are enqueued; otherwise not used */
+  /* parameters of the run. Without a graph, the host decides by them which regions of the plan (ops that a run may
+   * skip) are enqueued; not used while a graph is captured */
   const struct run_params *params;
 };
 

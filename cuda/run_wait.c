@@ -11,8 +11,8 @@ static const int64_t early_enough = 25000, early_enough_to_look = 10000;
 static const int64_t sleep_least = 20000, approach = 300000, soon = 1000000;
 static const int64_t nap_least = 15000, nap_most = 250000;
 static const int64_t look_most = 25000;
-/* If a run ends within this many nanoseconds after the thread woke, the thread has slept only for short times between
- * waking and the run's end. So it has seen the end nearly at once. */
+/* A run's end counts as seen at once if the thread woke at most this many nanoseconds before it: after waking, the
+ * thread has then slept only for short times. */
 static const int64_t at_once_most = 120000;
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -38,16 +38,16 @@ static int64_t expected_delay(const struct durations *durations) {
 }
 
 /* Returns the expected nanoseconds from a run's submission to its end: the shortest of the last delays plus the
- * shortest of the last durations. If a run takes longer, the thread only asks a few times more. If means were used
- * instead, the thread would wake too late for each run that takes less than the mean. */
+ * shortest of the last durations. Means would make the thread wake too late for every run that is faster than the mean.
+ * If a run is slower than expected, the thread only asks a few times more. */
 static int64_t expected_duration(const struct durations *durations) {
   return expected_delay(durations) +
          least_of(durations->recent_ns, durations->count < DURATIONS ? durations->count : DURATIONS);
 }
 
-/* Asks again and again if the run has ended (world->ended), with short sleeps between the calls, until the result is
- * not 0, and returns that result. *early_ns: nanoseconds from the first call to the run's end; -1: the run had ended
- * before the first call. *under_way_ns: last time at which a call returned 0; 0: no call did. */
+/* Calls world->ended again and again, with short sleeps in between, until it says that the run has ended or never will;
+ * returns that result. *early_ns: nanoseconds from the first call to the run's end; -1: the run had ended before the
+ * first call. *under_way_ns: last time at which the run was still under way; 0: it never was. */
 static int ask(const struct wait_world *world, int64_t *early_ns, int64_t *under_way_ns) {
   int ended;
   int64_t begun = world->now_ns(world->opaque), now = begun;
@@ -97,9 +97,9 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
   return ended;
 }
 
-/* Updates the expected delay between a run's submission and its beginning. If the thread woke after the run's end, the
- * delay is not known, but only an upper limit of it. The limit is used only if it is lower than the expected delay:
- * otherwise the expected delay would grow, and the thread would wake later each time. */
+/* Updates the expected delay between a run's submission and its beginning. If the thread woke after the run's end, only
+ * an upper limit of the delay is known. It is used only if it is lower than the expected delay: otherwise the expected
+ * delay would grow, and the thread would wake later each time. */
 static void learn_delay(const struct waiter *waiter, struct durations *durations, int64_t took_ns) {
   int64_t delay_ns = larger(waiter->seen_ns - waiter->begun_ns - took_ns, 0);
   if (waiter->saw || delay_ns < expected_delay(durations))
@@ -107,10 +107,10 @@ static void learn_delay(const struct waiter *waiter, struct durations *durations
 }
 
 /* Returns the estimated end, in ns, of a run whose end the thread did not see at once. The run is assumed to have begun
- * without delay, but it cannot have ended before the last time at which it was seen under way, nor after its end was
- * seen. The next run's times are counted from this estimate, so an error is carried on. An estimate that is too early
- * makes the thread wake too early, so that it sees the next end at once, which corrects the error. An estimate that is
- * too late would make it wake later each time, which is why no delay is assumed. */
+ * without delay. But it cannot have ended before the last time at which it was seen under way, nor after its end was
+ * seen. The next run's times are counted from this estimate. If it is too early, the thread wakes too early, sees the
+ * next end at once, and so corrects the error. If it were too late, the thread would wake later each time; so no delay
+ * is assumed. */
 static int64_t estimated_end(const struct waiter *waiter, int64_t took_ns) {
   return smaller(waiter->seen_ns, larger(waiter->under_way_ns, waiter->begun_ns + took_ns));
 }

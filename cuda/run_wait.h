@@ -1,14 +1,13 @@
-/* Waits for the end of a run: the thread sleeps until shortly before the expected end; then it asks again and again if
- * the run has ended, with short sleeps in between. On a virtual machine with an H200, a thread wakes 20 to 270 us late
- * from a sleep of 3 ms, which takes 12 us of a processor, and 4 to 50 us late from a sleep of less than 1 ms, which
- * takes 4 us. The other methods are worse: the driver's own wait ends 150 to 700 us late, and asking all the time keeps
- * a processor busy.
+/* Waits for the end of a run. The thread sleeps until shortly before the expected end. Then it asks again and again if
+ * the run has ended, with short sleeps in between. On a virtual machine with an H200, a sleep of 3 ms ends 20 to 270 us
+ * late and takes 12 us of a processor; a sleep of less than 1 ms ends 4 to 50 us late and takes 4 us. Other methods are
+ * worse: the driver's own wait ends 150 to 700 us late, and asking all the time keeps a processor busy.
  *
- * If a run writes to memory that it has ended, asking takes next to no time. So the thread polls in the last
- * microseconds: a short sleep would take as much of the processor, and end late.
+ * If the GPU writes to memory that the run has ended, asking takes next to no time. So in the last microseconds the
+ * thread asks without pause: a short sleep would take as much of the processor, and end late.
  *
- * Some runs take longer than expected (first runs, or runs that another program delays). The thread asks less and less
- * often if they have ended, so that waiting for them takes little time of the processor. */
+ * Some runs take longer than expected (first runs, or runs that another program delays). The thread then asks less and
+ * less often, so that waiting for them takes little time of the processor. */
 #ifndef CUDA_RUN_WAIT_H
 #define CUDA_RUN_WAIT_H
 
@@ -35,8 +34,8 @@ struct waiter {
   int64_t under_way_ns;
   /* true: the thread was awake, and polling, when the run ended; false: the run had ended before the thread woke */
   bool saw;
-  /* true: the run ended within 0.12 ms after the thread woke. In that time the thread asks at short intervals if the
-   * run has ended, so seen_ns is nearly the time of the end. */
+  /* true: the run ended within 0.12 ms after the thread woke. During that time the thread asks at short intervals, so
+   * seen_ns is nearly the time of the end. */
   bool at_once;
 };
 

@@ -58,8 +58,8 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
 }
 
 /* Returns how many bytes of a run's buffer `count` frames need. Each frame is counted with the size of the largest one,
- * because in the next run any of them may be as large. Only frames whose way of being read (enum way) is at least
- * `least`, WAY_PINNED or WAY_STAGED, are counted; the kernels read the others in other memory. */
+ * because in the next run any of them may be as large. Only frames that are copied to this buffer are counted: those
+ * whose enum way is at least `least`, which is WAY_PINNED or WAY_STAGED. */
 static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
   for (int i = 0; i < count; i++) {
@@ -263,8 +263,8 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program,
 }
 
 /* Records an event together with the host's time, so that the GPU's clock can be converted to the host's. The error is
- * at most half of the time that recording takes. The clocks drift apart by some microseconds a second, so the event is
- * recorded anew from time to time. Recording waits for all runs. So after the first time it is done only while no run
+ * at most half of the time that recording takes. The clocks drift apart by some microseconds a second, so this is
+ * repeated from time to time. Recording waits for all runs; so, except for the first time, it is done only while no run
  * of this program and no picture of any program is in flight. */
 static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
   static const char doing[] = "the trace's clock";
@@ -509,9 +509,9 @@ static bool is_told(const struct run_buffer *buffer) {
   return __atomic_load_n(&buffer->end->number, __ATOMIC_ACQUIRE) == buffer->order->number;
 }
 
-/* Returns 1 if the run has ended, 0 if not yet, -1 if it never will. Normally it only reads memory, because a call of
- * CUDA takes a microsecond or more on a processor that has slept. It calls CUDA in two cases: when the run's pictures
- * are copied on the download stream; and when the run is late, because CUDA alone can tell that a run has failed. */
+/* Returns 1 if the run has ended, 0 if not yet, -1 if it never will. Normally it only reads memory, because a CUDA call
+ * takes a microsecond or more on a processor that has slept. It calls CUDA if the run's pictures are copied on the
+ * download stream, and if the run is late: CUDA alone can tell that a run has failed. */
 static int has_ended(void *opaque) {
   static const int64_t late_ns = 300000;
   struct awaited *run = opaque;
@@ -552,8 +552,8 @@ static int wait_for_end(struct cuda_device *device, struct cuda_program *program
                         struct error *err) {
   struct awaited awaited = {.buffer = buffer, .stream = device->queue.stream};
   const struct wait_world world = {now_ns, sleep_until, has_ended, !buffer->downloads, &awaited};
-  /* A struct waiter estimates from earlier runs when a run will end. A run without pictures gets a struct waiter of its
-   * own, because it comes between runs with pictures and would disturb their estimates. */
+  /* Estimates when runs end, from earlier runs. Runs without pictures have an estimate of their own (other): they come
+   * between runs with pictures, and would disturb theirs. */
   struct waiter other = {0};
   struct waiter *waiter = program->has_output ? &device->waiter : &other;
   int64_t took_ns;

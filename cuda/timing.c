@@ -11,11 +11,10 @@ double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
-/* Limits in seconds. The first run of launches may include loading their code, which takes less than loading_s.
- * Launches whose first run takes more than twice the best time of other candidates, plus loading_s, are not timed
- * further. Launches of at least long_s are timed one by one, until they have taken enough_s together. Shorter launches
- * are timed in a graph that repeats them. If the best time of other candidates is below short_s, the graph is used at
- * once, without a first run. */
+/* Limits in seconds. A first run may include loading code, which takes less than loading_s. Launches whose first run
+ * takes more than loading_s plus twice the best time of other candidates are not timed further. Launches of at least
+ * long_s are timed one by one, until they have taken enough_s together. Shorter ones are timed in a graph that repeats
+ * them. If the best time of other candidates is below short_s, the graph is used at once, without a first run. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
 /* Launches whose time is measured, the queue on which they run, and the events before and after them. */
@@ -78,9 +77,8 @@ static struct reading time_long(const struct stopwatch *w) {
   struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
     struct reading reading = time_once(w, NULL);
-    if (reading.seconds < long_s) /* either this measurement has failed, or the launches are short: then the measurement
-                                   * before was long only because it loaded code, and time_launches measures the
-                                   * launches in another way */
+    if (reading.seconds < long_s) /* failed; or short, and only the run before was long, because it loaded code: then
+                                   * time_launches measures them in a graph */
       return reading;
     best = better(best, reading);
     spent += reading.seconds;

@@ -6,12 +6,12 @@
 #include "cuda/check.h"
 
 enum {
-  /* number of tiles of weights in a slice of background work until the first slice was timed */
+  /* number of tiles (of weights) in a slice of background work, as long as no slice was timed */
   FIRST_TILES = 2048,
   FORM_ELEMENTS = 1 << 24 /* largest number of values that a slice of background work copies to other layouts */
 };
-/* Planned time in ms of a slice of background work, which changes some tiles of weights after a frame. A frame may
- * become 0.3 ms slower by it; less is planned, because some tiles take longer than those that were timed. */
+/* Planned time in ms of a slice of background work, which changes some tiles of weights after a frame. A slice may
+ * delay a frame by 0.3 ms; less is planned, because some tiles take longer than those that were timed. */
 static const float slice_ms = 0.18f;
 
 static const char doing[] = "changing weights";
@@ -22,8 +22,8 @@ struct merge {
   struct blends blends;
   struct blend_args args; /* arguments of launch_blend for all tiles of all changes */
   unsigned tiles;         /* number of the tiles in `args` that were already given to the GPU */
-  /* number of elements of derived[!device->set] that this merge has looked at so far. They are copies in other layouts
-   * of the weights in the set that runs do not read; copies of changed weights are made again. */
+  /* a merge also makes the copies of changed weights in other layouts again. forms: how many of the copies it has
+   * checked so far: elements of derived[!device->set], the copies for the set of weights that runs do not read */
   int forms;
   bool sent; /* true: the copy of *args.overflow to *finding was enqueued */
   /* for each element of resources.list (a weight or another tensor that plans share): true if `changes` has a change
@@ -33,12 +33,12 @@ struct merge {
    * them; NULL: none was needed yet */
   void *lists;
   size_t list_bytes;
-  /* page-locked copy of *args.overflow: 0, or 1 + the number of a changed weight that has a value which is not
-   * finite */
+  /* page-locked copy of *args.overflow: 0 if all values are finite; else 1 + the number of a changed weight with a
+   * value that is not */
   int *finding;
   cudaEvent_t begun, ended, found;
-  /* true: the events `begun` and `ended` enclose a slice of background work, which has timed_tiles tiles and whose time
-   * was not read yet */
+  /* true: the events `begun` and `ended` are before and after a slice of background work with timed_tiles tiles, and
+   * its time was not read yet */
   bool timing;
   unsigned timed_tiles, slice; /* slice: number of tiles in the next slice of background work */
 };
@@ -96,8 +96,8 @@ static int add_change(struct cuda_device *device, const struct weight_change *ch
   return blends_add(&device->merge->blends, device, change, (char *)resource_data(memory, !device->set) + at, err);
 }
 
-/* Makes room in device memory for the lists of weights and terms. Before the old lists are freed, it waits for kernels
- * that read them, because the pool's stream is not ordered with other streams. */
+/* Makes room in device memory for the lists of weights and terms. Before it frees the old lists, it waits for kernels
+ * that read them: the pool's stream is not ordered with other streams. */
 static int reserve_lists(struct cuda_device *device, struct error *err) {
   struct merge *m = device->merge;
   size_t bytes = blends_bytes(&m->blends);
@@ -114,8 +114,8 @@ static int reserve_lists(struct cuda_device *device, struct error *err) {
   return 0;
 }
 
-/* Begins a merge: makes the compute stream wait until all weights are loaded and the lists of weights and terms have
- * arrived on the device. The lists are sent only when earlier merges no longer read the old ones. */
+/* Begins a merge: sends the lists of weights and terms to the device, once earlier merges no longer read the old lists.
+ * The compute stream waits until these lists, and all weights, have arrived. */
 static int start(struct cuda_device *device, struct error *err) {
   struct merge *m = device->merge;
   cudaStream_t loads = device->loads.queue.stream;

@@ -1,7 +1,7 @@
 /* Changes weights for adapters without a pause. Weights that adapters change are in two sets. Runs read one set, while
- * a merge calculates the changed weights into the other one, a slice of them between two runs. When the other set is
- * complete, runs read that one, so nothing has to be copied. A program that reads such weights has separate launches
- * for each set. */
+ * a merge calculates the changed weights in the other one, a slice between two runs. When the other set is complete,
+ * runs read that one, so nothing has to be copied. A program that reads such weights has separate launches for each
+ * set. */
 #ifndef CUDA_WEIGHT_MERGES_H
 #define CUDA_WEIGHT_MERGES_H
 

@@ -9,7 +9,7 @@
 
 /* --- copies of weights in other layouts --- */
 
-/* A layout in which rows of a weight can be copied alone, because the copy has them in the same order as the weight. */
+/* A layout that keeps the order of a weight's rows, so that single rows can be copied. */
 struct cuda_form {
   struct form form;
   /* Returns how many bytes a part of the weight r takes in this layout. elements: the part's number of elements, a
@@ -70,9 +70,9 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* Returns the index in device->derived, 0 or 1, of the table that has the copies in other layouts of a weight. index:
- * the weight; set: which of the two sets of weights is meant. A weight of which both sets share one version has its
- * copies in table 0. */
+/* Returns the index in device->derived, 0 or 1, of the table with the copies of a weight in other layouts. index: the
+ * weight; set: which of the two sets of weights is meant. If the weight is the same in both sets, its copies are in
+ * table 0. */
 static int table_of(const struct cuda_device *device, int index, int set) {
   return device->resource[index].other ? set : 0;
 }
@@ -114,14 +114,14 @@ half_t *resource_f16(struct cuda_device *device, int index, int set, struct erro
 
 /* --- changing weights while frames run --- */
 
-/* An update: changes of weights that take effect together. Changed rows, and their copies in other layouts, are made in
- * a shadow buffer, on the stream on which weights are loaded, while frames run. Then one kernel between two runs copies
- * all of them to their places. By then, weights that were being loaded for a new program have arrived. */
+/* An update: changes of weights that take effect together. While frames run, the changed rows and their copies in other
+ * layouts are made in a shadow buffer, on the stream on which weights are loaded. Then one kernel between two runs
+ * copies all of them to their places. By then, weights that were being loaded for a new program have arrived. */
 struct update {
   const struct weight_change *changes;
   int count;
-  /* The copies to be made when the update takes effect. For each change of a weight there is one entry for the changed
-   * rows, then one for each copy of these rows in another layout. Their data begin at offsets in the shadow buffer. */
+  /* The copies to be made when the update takes effect: for each change of a weight the changed rows, then these rows
+   * in each other layout. Each entry says where in the shadow buffer its data begin. */
   struct segment *segments;
   int segment_count;
   /* number of bytes that the update needs in the shadow buffer: for the changed rows and their copies, for the list of
@@ -176,8 +176,8 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
 }
 
 /* Plans the copies (struct segment) that write the rows of a change to the second set of weights, and adds them to
- * *update. The copies of the same rows to the first set are planned already, from `first` on. The new copies read the
- * same parts of the shadow buffer as those. */
+ * *update. first: the planned copies of these rows to the first set. The new copies read the same parts of the shadow
+ * buffer. */
 static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        const struct segment *first) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -253,10 +253,10 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
   return 0;
 }
 
-/* Converts a weight's changed rows to all other layouts in which the device has copies of the weight, and stores the
- * results in the shadow buffer. A struct segment is a range of bytes in the shadow buffer that is copied to its place
- * later. segment: the one with the changed rows themselves; the segments for the other layouts follow it in the array.
- * Returns the segment after the last of them, which belongs to the next change; NULL with err set on failure. */
+/* Converts a weight's changed rows to all other layouts in which the device has copies of the weight. The results go to
+ * the shadow buffer, where a struct segment (a range of bytes that is copied to its place later) is planned for each.
+ * segment: the one of the changed rows themselves; those of the other layouts follow it in the array. Returns the
+ * segment after them, which belongs to the next change; NULL with err set on failure. */
 static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
                                         const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -286,9 +286,9 @@ static int fill_shadow(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Enqueues the copy of all changes from the shadow buffer to their places. Products and norms may read weights before
- * they wait for the preceding kernel in the stream (mainloop_sm90.cuh, norm.cuh). That is safe: each run begins with a
- * kernel that reads no weights and waits for this copy (launch_begin). */
+/* Enqueues the copy of all changes from the shadow buffer to their places. Some kernels read weights before they wait
+ * for the preceding kernel in the stream (mainloop_sm90.cuh, norm.cuh). This is safe nevertheless: each run begins with
+ * a kernel that reads no weights and waits for this copy (launch_begin). */
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;

@@ -1,21 +1,21 @@
 /* Kernels of noise that moves with the picture (OP_ADVECT, OP_CARRIED_NOISE), and of feedback, which mixes the last
- * picture's latent into the next one (OP_START). A field gives each cell of the latent a place in a texture of noise.
- * It consists of whole numbers, computed by the functions of unet/plan/texture.h. Each thread has a cell, or one value
- * of the noise. A field has few cells (4096 at 512x512), so the latency of loads limits the kernels, and another launch
- * takes less time than a barrier over the grid. */
+ * picture's latent into the next one (OP_START). A field gives each cell of the latent a place in a texture of noise,
+ * in whole numbers; unet/plan/texture.h has the functions. Each thread has a cell, or one value of the noise. A field
+ * has few cells (4096 at 512x512), so the latency of loads limits the kernels, and another launch takes less time than
+ * a barrier over the grid. */
 #include "cuda/kernels/advect.h"
 #include "cuda/kernels/common.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
-/* If the latent has at most this many cells (those of a picture of 1024x1024), every thread block of show_kernel counts
- * the strained cells (stretched or squeezed by zooms) of the whole latent. A larger latent has more thread blocks, and
- * each would have more cells to count. Therefore count_kernel then counts the cells once. */
+/* A latent with at most this many cells (a picture of 1024x1024) does without count_kernel: every thread block of
+ * show_kernel counts all strained cells (stretched or squeezed by zooms) itself. In a larger latent that would take
+ * longer, since it has more thread blocks and each would count more cells. */
 constexpr int COUNTED_BY_ALL = 128 * 128;
 
-/* Return for each cell of the latent its place in the texture of noise: last_field as it was before this frame's motion
- * (`places`), moved_field as it is after that motion (`advected`). */
+/* Return the field: for each cell of the latent its position in the texture of noise. last_field is that before this
+ * frame's motion (`places`), moved_field that after it (`advected`). */
 __device__ __forceinline__ struct texture_field last_field(const struct advect_args &p) {
   return {p.h, p.w, 256 * p.cell, p.places, 2};
 }
@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(THREADS) count_kernel(const __grid_constant__ 
     p.strained[blockIdx.x] = count;
 }
 
-/* Returns true if so many cells are strained (stretched or squeezed by zooms) that the texture of noise must be
- * renewed. Each thread block adds up the numbers that count_kernel has stored; without those it counts the cells of the
+/* Returns true if the texture of noise must be renewed, because too many cells are strained (stretched or squeezed by
+ * zooms). Each thread block adds up the numbers that count_kernel has stored; without those it counts the cells of the
  * whole latent. */
 __device__ __forceinline__ bool is_strained(const struct advect_args &p, const struct texture_field &field) {
   int cells = p.h * p.w, parts = p.strained ? (int)gridDim.x : cells, mine = 0;

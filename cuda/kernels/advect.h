@@ -14,8 +14,8 @@ struct advect_args {
   const int32_t *flow, *visible, *global;
   int32_t *places, *entries;
   int32_t *advected; /* result of OP_ADVECT: [h][w][ADVECTED_VALUES] (unet/plan/op_carry.h) */
-  /* scratch memory of advect_scratch_bytes bytes, in which thread blocks store their numbers of strained cells; NULL if
-   * that size is 0 */
+  /* scratch memory of advect_scratch_bytes bytes, in which each thread block stores how many of its cells are strained
+   * (stretched or squeezed too much); NULL if that size is 0 */
   int32_t *strained;
 
   /* The following fields are only for launch_carried_noise and launch_feedback. */
@@ -28,16 +28,16 @@ struct advect_args {
   void *y; /* the result: [samples][h][w][c] */
 };
 
-/* Returns how many bytes of scratch memory OP_ADVECT needs. In it the thread blocks of launch_advect_count store how
- * many strained cells they have counted (cells of noise that the motion has stretched or squeezed too much). 0: none,
- * because the latent is so small that each thread block of the next launch counts all strained cells itself in less
- * time. */
+/* Returns how many bytes of scratch memory OP_ADVECT needs. In it, launch_advect_count's thread blocks store how many
+ * strained cells they have found: cells that the motion has stretched or squeezed too much. The result is 0 for a small
+ * latent, where launch_advect_count is not needed: each thread block of launch_advect_show counts all strained cells
+ * faster. */
 size_t advect_scratch_bytes(int h, int w);
 /* The launches that do OP_ADVECT (noise that moves with the picture), in this order. launch_advect_move moves each
- * cell's place in the texture with the picture. launch_advect_count counts the strained cells in each part of the
- * latent; it is left out if advect_scratch_bytes is 0. launch_advect_show finds the entry of the noise tables that each
- * cell shows, and stores all cells' places for the next run. launch_advect_keep stores a new texture if this run renews
- * it. */
+ * cell's position in the texture of noise (unet/plan/texture.h) with the picture. launch_advect_count counts the
+ * strained cells (advect_scratch_bytes) in each part of the latent; it is left out if advect_scratch_bytes is 0.
+ * launch_advect_show finds for each cell the entry of the two tables of noise that it reads, and stores the positions
+ * of all cells for the next run. launch_advect_keep stores a new texture if this run renews it. */
 cudaError_t launch_advect_move(const struct launch_queue *queue, const struct advect_args *args);
 cudaError_t launch_advect_count(const struct launch_queue *queue, const struct advect_args *args);
 cudaError_t launch_advect_show(const struct launch_queue *queue, const struct advect_args *args);

@@ -1,7 +1,7 @@
-/* Kernels of the bank, a ring of keys and values of earlier frames. One thread updates the number of stored frames at
- * the beginning of a run. Later many threads copy the keys and values of the frame into the ring. The copy is limited
- * by memory: each thread loads four vectors of 16 bytes before it stores the first of them, and neighbours in a warp
- * copy neighbouring vectors. */
+/* Kernels of the bank, a ring of keys and values of earlier frames. At the beginning of a run one thread updates the
+ * number of stored frames. Later many threads copy the frame's keys and values into the ring. Memory limits the copy.
+ * Therefore each thread loads four vectors of 16 bytes before it stores the first one, and neighbours in a warp copy
+ * neighbouring vectors. */
 #include "cuda/kernels/bank.h"
 #include "cuda/kernels/common.cuh"
 

@@ -1,8 +1,10 @@
-/* Adds the terms of adapters to weights of the checkpoint: target = base + sum of terms. Most terms are a LoRA's:
- * weight * scale * left right, the product of two small matrices. Each thread block calculates a tile of one weight,
- * and each thread 4 rows and 8 columns of it. Products are summed in FP32, as the CPU device does; tensor cores would
- * round the factors to FP16. Nearly all weights have only such terms, without gains (factors for rows or channels). A
- * kernel of its own adds these directly to the result. */
+/* Adds the terms of adapters to weights of the checkpoint: target = base + sum of terms. Each thread block calculates a
+ * tile of one weight, and each thread 4 rows and 8 columns of it. Products are summed in FP32, as the CPU device does;
+ * tensor cores would round the factors to FP16.
+ *
+ * Nearly all weights have only terms of ordinary LoRAs: weight * scale * left right, the product of two small matrices.
+ * For these there is a kernel that adds them directly to the result. Other terms have gains (factors for rows or
+ * channels). */
 #include "cuda/kernels/blend.h"
 #include "cuda/kernels/common.cuh"
 

@@ -23,9 +23,9 @@ struct blend_piece {
   const float *left, *right, *left2, *right2, *gain;
 };
 
-/* A task: some rows of one weight are calculated from `base` (the checkpoint's values) and the terms that adapters add:
- * blend_args.pieces[first_piece] to [first_piece + pieces - 1]. The rows are cut into tiles. Tiles are numbered through
- * all tasks; the first one of this task is first_tile. */
+/* A task: some rows of one weight are calculated from `base` (the checkpoint's values) and the terms that adapters add,
+ * blend_args.pieces[first_piece] to [first_piece + pieces - 1]. The rows are divided into tiles, which are numbered
+ * through all tasks; first_tile is the number of this task's first one. */
 struct blend_task {
   const void *base;
   void *target;
@@ -43,8 +43,8 @@ static inline unsigned blend_tiles(int rows, int columns) {
 }
 
 /* The arguments of launch_blend. tasks (`count` of them), pieces (the terms of all tasks) and overflow are in device
- * memory. The caller sets *overflow to 0. If a calculated value is not finite in its target's type, *overflow becomes 1
- * + the task's number; if that happens in several tasks, the largest of these numbers. */
+ * memory. *overflow tells if a calculated value is not finite in its target's type: the caller sets it to 0, and it
+ * becomes 1 + the number of the task with such a value (the largest number, if there are several). */
 struct blend_args {
   const struct blend_task *tasks;
   const struct blend_piece *pieces;

@@ -1,8 +1,7 @@
 /* Kernels of the canvas, an endless plane on which the scene stands still while the camera moves. They find where a
  * frame lies on it, draw the frame into a window of the canvas, cut the frame out of the window again, and make the
- * noise of the window. Positions on the canvas are whole numbers, computed by the functions of
- * unet/plan/canvas_place.h. The kernels are limited by memory: a thread moves one pixel, and neighbours in a warp have
- * neighbouring pixels. */
+ * window's noise. Positions on the canvas are whole numbers; unet/plan/canvas_place.h has the functions. Memory limits
+ * the kernels: a thread moves one pixel, and neighbours in a warp have neighbouring pixels. */
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/common.cuh"
 

@@ -49,9 +49,9 @@ static __device__ __forceinline__ void cluster_begun() {
 #endif
 }
 
-/* Initialises a barrier in shared memory, which lets threads pass when thread blocks of the cluster have written
- * `bytes` bytes. One thread calls it, before cluster_begin. It replaces a barrier of the whole cluster, which takes a
- * thousand clocks because it first waits for all of its threads' memory operations. */
+/* Initialises a barrier in shared memory that waits until thread blocks of the cluster have written `bytes` bytes. One
+ * thread calls this, before cluster_begin. A barrier of the whole cluster would take a thousand clocks, because it
+ * first waits for all memory operations of its threads. */
 static __device__ __forceinline__ void arrivals_make(uint64_t *arrivals, int bytes) {
 #if CLUSTERS
   attention::barrier_init(shared_address(arrivals), 1);

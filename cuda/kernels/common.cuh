@@ -106,9 +106,9 @@ static __device__ __forceinline__ float silu(float x) {
   return x * inverse;
 }
 
-/* Returns x times the normal distribution function of x. The function's tail is half of q = erfc(|x| / sqrt(2)),
- * calculated by formula 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7).
- * That takes a third of the instructions of erff. */
+/* Returns GELU: x times the normal distribution function of x. The function's tail is half of q = erfc(|x| / sqrt(2)),
+ * by formula 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7). That takes a
+ * third of the instructions of erff. */
 static __device__ __forceinline__ float gelu(float x) {
   float size = fabsf(x), t, tail;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(1.0f + 0.23164190f * size));

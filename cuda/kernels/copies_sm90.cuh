@@ -8,8 +8,9 @@
 
 namespace product_sm90 {
 
-/* Returns true in exactly one thread of a warp. All threads of the warp must call it. The compiler knows that a branch
- * on this result runs in one thread, so it makes no loop over threads whose arguments might differ. */
+/* Returns true in exactly one thread of a warp. All threads of the warp must call it. From this instruction the
+ * compiler knows that a branch on the result runs in one thread. Otherwise it would make a loop over all threads, for
+ * the case that their arguments differ. */
 __device__ __forceinline__ bool elect() {
   uint32_t elected;
   asm volatile("{\n"
@@ -42,9 +43,9 @@ struct pixel {
   int w, h, n;
 };
 
-/* Copies the input pixels that one tap of a convolution (place in its window) reads for several neighbouring output
- * pixels, as many as the tensor map says. at: input position of the first window's upper left corner; dx, dy: column
- * and row of the tap in the window. */
+/* Copies the input pixels that one tap of a convolution (place in its window) reads, for several neighbouring output
+ * pixels; the tensor map says how many. at: input position of the first window's upper left corner; dx, dy: column and
+ * row of the tap in the window. */
 __device__ __forceinline__ void load_pixels(uint32_t to, const CUtensorMap *map, uint32_t barrier, int c,
                                             const pixel &at, uint16_t dx, uint16_t dy) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "

@@ -1,7 +1,7 @@
 /* Kernels around the depth networks: they cut a picture into patches, turn tokens back into a picture, interpolate, and
- * keep a range of depths that slowly adapts to the scene. All are limited by memory. A thread has eight channels of a
- * pixel where their number is a multiple of 8. Positions between samples are calculated as quotients of integers, so
- * that large pictures lose nothing to rounding. */
+ * keep a range of depths that slowly adapts to the scene. Memory limits all of them. If the number of channels is a
+ * multiple of 8, a thread has eight channels of a pixel. Positions between samples are quotients of integers, so that
+ * they are exact in large pictures, too. */
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/depth.h"
 
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   if (!__syncthreads_and(finite) || threadIdx.x)
     return;
   /* The first frame's range (lowest and highest depth) is taken as it is. Afterwards the stored range moves towards
-   * each frame's range: by the share that the user has set, or at once after a cut, which shows as a large change. */
+   * each frame's range by the fraction that the user has set; after a cut, which shows as a large change, at once. */
   if (!(p.range[2] > 0)) {
     p.range[0] = low;
     p.range[1] = high;

@@ -1,5 +1,6 @@
-/* The end of a tile's calculation. Adds the sums of a pair of thread blocks, and those of splits (thread blocks that
- * each have a part of the sum); then adds the residual, activates, and stores the result by the copy engine (TMA). */
+/* The end of a tile's calculation. First adds up sums that several thread blocks have calculated: those of a pair, and
+ * those of splits (each has a part of the sum). Then adds the residual, activates, and stores the result by the copy
+ * engine (TMA). */
 #ifndef CUDA_KERNELS_EPILOGUE_SM90_CUH
 #define CUDA_KERNELS_EPILOGUE_SM90_CUH
 
@@ -213,8 +214,8 @@ template <class T> struct epilogue : consumer<T> {
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
 
-  /* Stores a warp's 16 rows, one for each pixel, if the input is upsampled. They are two groups of 8 neighbouring
-   * pixels: a picture's width is a multiple of 8, but not always of 16. */
+  /* Stores a warp's 16 rows (pixels) if the input is upsampled. They are stored as two groups of 8 neighbouring pixels,
+   * because a picture's width is a multiple of 8, but not always of 16. */
   __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
     for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
       int y = quotient(row, p.out_w);
@@ -246,9 +247,9 @@ template <class T> struct epilogue : consumer<T> {
         p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][0][i], p.least));
   }
 
-  /* Finishes and stores the results, CHUNKS chunks of columns one after another. Each chunk has a stage, a buffer in
-   * shared memory into which data for it are copied. Waits for these copies even if this thread block stores nothing,
-   * because it must not end before they have ended. */
+  /* Finishes and stores the results, CHUNKS chunks of columns one after another. Each chunk has a stage: a buffer in
+   * shared memory to which its residual is copied. A thread block that stores nothing waits for these copies as well,
+   * because it must not end before they do. */
   template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool stores, int column) {
     /* The rows of y are too short to be stored by TMA. */
     if (p.few) {

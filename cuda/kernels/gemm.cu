@@ -62,11 +62,11 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int BLOCK_K_, 
   }
 };
 
-/* Says from which rows of W the columns of a tile are computed. With GEGLU half of a tile's columns are values, and
- * half are their gates. */
+/* The rows of W that belong to the columns of a tile. With GEGLU half of a tile's columns are values, and half are
+ * their gates. */
 struct column_map {
-  /* first: first column of y in the tile; count: number of columns of y; half: number of the tile's columns that are no
-   * gates (all of them without GEGLU); gate: number of rows of W from a value's row to its gate's; 0 without GEGLU */
+  /* first: first column of y in the tile; count: number of columns of y; half: number of the tile's columns that are
+   * values (without GEGLU all); gate: with GEGLU, number of rows of W from a value's row to its gate's row, else 0 */
   int first, count, half, gate;
 };
 

@@ -1,15 +1,15 @@
 /* Group norm: y = act((x - mean) * rstd * gamma + beta), where mean and rstd = 1 / sqrt(variance + eps) are those of a
- * group of channels over all pixels of a picture. The result, of one input or two concatenated ones, is what a
- * convolution or a linear layer reads. NORM.md says which kernel runs when, and what was tried.
+ * group of channels over all pixels of a picture. The input is one tensor, or two concatenated ones; a convolution or a
+ * linear layer reads the result. NORM.md says which kernel runs when, and what was tried.
  *
- * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers; otherwise it takes
- * the two launches of group_norm_runs.cu. Sums are taken in a fixed order, so results are the same to the bit every
- * time. They are sums of differences from each group's pivot, its first value in the picture, so that a large mean
- * costs no precision.
+ * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers. Otherwise there
+ * are two launches, those of group_norm_runs.cu. Sums are taken in a fixed order, so results are the same to the bit
+ * every time. They are sums of differences from each group's pivot (its first value in the picture), so that a large
+ * mean costs no precision.
  *
  * Limits: an element is read once and written once. At the usual sizes (0.2 to 8 MB, in the L2 cache) that takes 0.1 to
- * 2 us and a launch 2 us, so the time goes to waits that follow each other: for the preceding kernel, for the input,
- * for sums, for gamma and beta. Loads and calculations are therefore made as early as possible. */
+ * 2 us, and a launch takes 2 us. Most of the time is spent waiting: for the preceding kernel, then for the input, for
+ * sums, for gamma and beta. Loads and calculations are therefore made as early as possible. */
 #include "cuda/kernels/cluster_sm90.cuh"
 #include "cuda/kernels/norm.cuh"
 
@@ -48,8 +48,8 @@ enum { CLUSTER_MAX = 8, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, ROWS_MIN = 8 };
 /* THREADS_MAX: largest number of threads of a thread block. HELD_MAX: largest number of vectors that a thread keeps in
  * registers. The limits WIDE_ are used where a thread would otherwise have to keep more vectors than HELD_MAX. */
 enum { THREADS_MAX = 320, HELD_MAX = 16, WIDE_THREADS_MAX = 640, WIDE_HELD_MAX = 10 };
-/* Smallest number of bytes of a pixel that a slice of the channels may have: a sector of memory, or two sectors on GPUs
- * without clusters. Smaller slices were not measured. */
+/* Least width of a slice of the channels, in bytes of a pixel: a sector of memory, or two sectors on GPUs without
+ * clusters. Smaller slices were not measured. */
 enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
 
 /* A divisor that the host has prepared, so that the kernel divides numbers of threads and channels by a multiplication
@@ -92,10 +92,10 @@ template <int HELD> struct vectors {
   }
 };
 
-/* Returns two sums over all values of one group that a thread block has: of their differences from the pivot (the
- * group's first value), and of the squares of these differences. They are added up from the sums of the threads,
- * sums[columns][rows + 1]. In a float4, x and y are for the group in which the thread's vector begins, z and w for the
- * next group. All lanes of one warp call it and get the result. */
+/* Returns two sums over all values that a thread block has of one group: of their differences from the pivot (the
+ * group's first value), and of the squares of these differences. sums[columns][rows + 1] has the threads' own sums: x
+ * and y of a float4 are for the group in which the thread's vector begins, z and w for the next group. All lanes of one
+ * warp call it and get the result. */
 __device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group) {
   float2 total = make_float2(0, 0);
   int lane = threadIdx.x % 32, begin = group * d.size / 8, end = ((group + 1) * d.size + 7) / 8;
@@ -270,9 +270,9 @@ bool vectors_fit(int columns, int size) {
   return true;
 }
 
-/* Returns into how many slices of whole groups the channels are divided: the largest number with which a slice still
- * has least_bytes bytes of each pixel. If slices have fewer bytes with every possible number, returns the smallest
- * possible number. Returns 0 if the channels cannot be divided into such slices. */
+/* Returns the number of slices, each of whole groups, into which the channels are divided. It is the largest possible
+ * number with which a slice has at least least_bytes bytes of each pixel; if there is none, the smallest possible
+ * number. 0: the channels cannot be divided in this way. */
 int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {
@@ -313,9 +313,9 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, int 
   return d->held <= most_held;
 }
 
-/* Returns true if the kernel's thread blocks should start while the preceding kernel in the stream still runs. Where
- * each thread has many vectors an early start is slower: two thread blocks would share each of the multiprocessors that
- * become free first, and take twice as long. */
+/* Returns true if the kernel's thread blocks should start while the preceding kernel in the stream still runs. If each
+ * thread has many vectors, that is slower: only some multiprocessors are free then, and two thread blocks that share
+ * one of them take twice as long. */
 bool comes_early(const struct launch_queue *queue, const division *d) {
   enum { HELD_EARLY = 4 };
   return queue->overlap && d->held <= HELD_EARLY;

@@ -9,10 +9,10 @@ namespace halo_sm90 {
 /* The warpgroups use named barriers BARRIER_GROUP + i, where i is the warpgroup's number. */
 enum { BARRIER_GROUP = 1 };
 
-/* Returns wgmma's descriptor of an operand in shared memory whose rows are pixels of PIXEL_BYTES bytes. The pixels are
- * in groups of 8, and `distance` is the number of bytes from one group to the next. With pixels of 16 bytes, which are
- * not swizzled, a product sums over two taps of the window at a time; `further` is then the number of bytes from the
- * first tap's pixels to the second tap's. */
+/* Returns wgmma's descriptor of an operand in shared memory whose rows are pixels of PIXEL_BYTES bytes, in groups of 8.
+ * distance: number of bytes from one group to the next. further: number of bytes from the pixels of one tap of the
+ * window to those of the next. It is used only for pixels of 16 bytes, which are not swizzled, and of which each
+ * product takes two taps. */
 template <class S> __device__ __forceinline__ uint64_t describe(uint32_t address, int distance, int further) {
   constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128  ? 1u << 30
                                : S::PIXEL_BYTES == 64 ? 2u << 30
@@ -36,9 +36,9 @@ template <class S> __device__ __forceinline__ int tap_offset(const params &p, co
   return (row * S::BORDERED + column) * S::PIXEL_BYTES;
 }
 
-/* Returns the number of bytes from the pixels that a tap (place of the convolution window) reads to those that the next
- * tap reads. If taps are taken in pairs, a tap with zero weights follows the last one. It may read any pixels, so for
- * the last tap the function returns 0. */
+/* Returns the number of bytes from the pixels that a tap (place of the convolution window) reads to those of the next
+ * tap. If taps are taken in pairs, the last one is paired with a tap of zero weights, for which any pixels will do; so
+ * for the last tap the result is 0. */
 template <class S> __device__ __forceinline__ int tap_distance(const params &p, const place &at, int tap) {
   return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
 }
@@ -85,8 +85,8 @@ template <class S> struct consumer {
   const params &p;
   const memory_map<S> &m;
   int group, thread, lane, warp;
-  /* what is added to the sums (channel_bias) of the two channels that this lane has: rows lane / 4 and lane / 4 + 8 of
-   * the warp's 16 rows */
+  /* channel_bias of the two channels that this lane has (rows lane / 4 and lane / 4 + 8 of the warp's 16): it is added
+   * to their sums */
   float bias[2];
   float sum[S::N / 8][4];
 
@@ -126,9 +126,9 @@ template <class S> struct consumer {
     return *reinterpret_cast<uint32_t *>(&two);
   }
 
-  /* Finishes the sums of a warp's 16 rows (channels) and writes them to shared memory, transposed, so that the channels
-   * of a pixel are next to each other. One stmatrix writes 16 channels of two groups of 8 pixels. RESIDUAL: the memory
-   * holds the residual, which is added. */
+  /* Finishes the sums of a warp's 16 rows (channels) and writes them to shared memory. They are transposed, so that the
+   * channels of a pixel are next to each other. One stmatrix writes 16 channels of two groups of 8 pixels. RESIDUAL:
+   * the memory holds the residual, which is added. */
   template <bool RESIDUAL> __device__ __forceinline__ void write_output(uint32_t output) {
     constexpr int CHUNKS = S::C / 8, PIXEL = 2 * S::C;
     int above = warp * 16 / S::C, chunk = warp * 16 % S::C / 8 + lane / 8 % 2, within = lane % 8;
@@ -162,9 +162,10 @@ template <class S> struct consumer {
     }
   }
 
-  /* Prepares for the tile at `at`: waits until the stores of the previous tile's results have read shared memory. Then
-   * loads the residual into the shared memory at `output` or, if results overwrite the input (IN_PLACE), tells the
-   * producer that input buffer number `before` is free (negative: there was no previous tile). */
+  /* Prepares for the tile at `at`. First waits until the stores of the previous tile have read their results from
+   * shared memory. Then, if results have memory of their own, loads the residual to `output`. If they overwrite the
+   * input (IN_PLACE), tells the producer that input buffer number `before` is free (negative: there was no previous
+   * tile). */
   __device__ __forceinline__ void begin(int before, uint32_t output, const place &at) const {
     if (thread == 0)
       wait_for_stores();

@@ -42,8 +42,7 @@ struct shape {
   static constexpr int PLANES = STRIDE * STRIDE, PLANE_BYTES = round_up(BORDERED * BORDERED_TALL * PIXEL_BYTES);
   static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
   /* PLACES: number of taps of a window that is large enough for all STACKED pixels of a column. TAPS: the number of
-   * taps that are computed: with 8 channels PLACES is rounded up to an even number, because wgmma sums over 16 values,
-   * that is, two taps at a time. */
+   * taps that are computed. With 8 channels it is even, because wgmma sums over 16 values, which are two taps. */
   static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
   /* bytes of the weights of one tap (place of the window) */
   static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES;
@@ -57,9 +56,9 @@ struct shape {
   /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024;
   static_assert(OUTPUT_BYTES % 1024 == 0 && SHARED_BYTES <= 232448, "fits, in whole periods of the swizzle");
-  /* TILES is a multiple of GROUPS, so that each tile buffer is always used by the same warpgroup. Otherwise, one
-   * warpgroup could wait for a tile in a buffer while another still waits for the preceding tile in the same buffer,
-   * and the buffer's barrier, which only has the parity of a phase, cannot tell these two phases apart. */
+  /* TILES is a multiple of GROUPS, so that each tile buffer is always used by the same warpgroup. Otherwise one
+   * warpgroup could wait for a tile while another still waits for the preceding tile in the same buffer. The buffer's
+   * barrier could not tell these two phases apart, because it only has a phase's parity. */
   static_assert(TILES % GROUPS == 0, "whole turns");
 };
 
@@ -74,8 +73,8 @@ struct params {
    * channels */
   int columns, width, height;
   int doubled; /* 1: the input is upsampled by 2, to four output pixels for each input pixel; 0: it is not */
-  /* log2 of the number of tiles that calculate the output pixels of the same input pixels: 1 or 2 if the input is
-   * upsampled, else 0 */
+  /* log2 of the number of tiles that share the same input pixels. With an upsampled input it is 1 or 2, because each
+   * tile calculates only some of the 2x2 output pixels of an input pixel; else 0 */
   int sides;
   int tall;        /* rows from one tile to the tile below it: of the input if it is upsampled, else of the output */
   int distance;    /* number of bytes in shared memory from one group of 8 pixels of a tile to the next group */
@@ -159,9 +158,9 @@ __device__ __forceinline__ void wait_for_stores() {
 
 /* --- producers: one thread loads the tiles; another one loads the weights, and then is a consumer --- */
 
-/* Loads the weights of each tap of the window that STACKED pixels, one above the other, share: a copy for each pixel.
- * For a tap outside of a pixel's own 3x3 window the copy is zeros, which TMA gives for rows after the weights' last
- * row. */
+/* Loads the weights for windows that STACKED pixels, one above the other, share: for each tap of the shared window a
+ * copy for each pixel. For a tap outside of a pixel's own 3x3 window the copy is zeros: TMA gives zeros for rows after
+ * the weights' last row. */
 template <class S> __device__ __forceinline__ void load_weights(const params &p, const memory_map<S> &m) {
 #pragma unroll 1
   for (int tap = 0; tap < S::TAPS; tap++) {

@@ -83,8 +83,9 @@ bool encode_weights(const struct product_device *device, CUtensorMap *map, const
   return encode(device, map, a->weight, b, S::PIXEL_BYTES);
 }
 
-/* Makes the output's tensor map. With an upsampled input it describes pairs of rows and pairs of columns, so that one
- * box can have every second pixel. The channels of a pixel's right neighbour are then further channels of the pixel. */
+/* Makes the output's tensor map. With an upsampled input one box has every second pixel in both directions. For this
+ * the map describes each pair of neighbouring pixels of a row as one pixel with twice the channels, and it has a
+ * dimension for the two rows of a pair. */
 template <class S>
 bool encode_output(const struct product_device *device, CUtensorMap *map, const void *data, const struct gemm_args *a) {
   cuuint64_t times = a->upsample ? 2 : 1, pixel = 2 * S::C * times, n = a->n;

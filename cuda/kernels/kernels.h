@@ -1,5 +1,5 @@
-/* The CUDA kernels' launchers, callable from C. Each family of kernels has one struct of arguments, which a prepared
- * program keeps, to launch the kernel with it in every run.
+/* The CUDA kernels' launchers, callable from C. Each family of kernels has one struct of arguments. A prepared program
+ * keeps the struct, and launches the kernel with it in every run.
  *
  * Conventions: pointers are device pointers and stay the caller's; half is FP16; tensors are NHWC without padding
  * unless a field says otherwise. Launchers only enqueue, so they can be captured, and return the launch's error. */
@@ -29,12 +29,12 @@ struct launch_queue {
   cudaStream_t stream;
   int sms; /* number of multiprocessors */
   /* true: a kernel may start before the preceding one in the stream has finished, and waits for it on the device
-   * (programmatic dependent launch). This needs compute capability 9.0, so that clusters of thread blocks exist as
+   * (programmatic dependent launch). Only set for compute capability 9.0 and up, which has clusters of thread blocks as
    * well. */
   bool overlap;
 };
 
-/* Stores the version of PTX from which the current device's kernels were compiled, as 10 * major + minor: 90 for sm_90.
+/* Stores the PTX version for which the current device's kernels were compiled, as 10 * major + minor: 90 for sm_90.
  * Returns an error if this program has no kernels for the device. */
 cudaError_t kernels_version(int *version);
 
@@ -137,8 +137,8 @@ cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args
 
 /* --- pointwise.cu: element by element; a slow attention; conversion of weights --- */
 
-/* Arguments of a kernel that makes y from x and x2, pictures of h x w pixels. It concatenates them by channels, applies
- * the activation, doubles height and width if `upsample` is true, and pads the channels with 0 to pitch. */
+/* Arguments of a kernel that makes y from x and x2, pictures of h x w pixels: it concatenates them by channels, applies
+ * the activation, doubles height and width if `upsample` is true, and adds channels of zeros up to pitch. */
 struct gather_args {
   const void *x, *x2;
   bool x_f32;
@@ -193,9 +193,9 @@ struct pad_args {
 };
 cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args);
 
-/* A 3x3 convolution that follows an upsampling by 2 equals four 2x2 convolutions of the input before the upsampling.
- * Each of the four makes one of the 2x2 output pixels of an input pixel. Converts the weights of the one, [rows, 9,
- * width], to those of the four, [rows, 4, 4, pitch]. */
+/* Converts the weights of a 3x3 convolution after an upsampling by 2, [rows, 9, width], to those of four 2x2
+ * convolutions before the upsampling, [rows, 4, 4, pitch]. Together the four give the same result: each makes one of
+ * the 2x2 output pixels of an input pixel. */
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
 /* Converts `count` FP32 values to FP16. */
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
@@ -242,13 +242,13 @@ struct run_block {
 };
 
 /* Enqueues the last kernel of an iteration of the plan's loop. It increments block->iteration, or resets it to 0 after
- * the last of `iterations` iterations. again: handle of the loop's node in the graph that is being captured; the kernel
- * sets it so that the loop is repeated or ends. NULL: no graph is captured. */
+ * the last of `iterations` iterations. again: handle of the loop's node in the graph that is being captured, which the
+ * kernel sets so that the loop is repeated or ends; NULL: no graph is captured. */
 cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
                                   const cudaGraphConditionalHandle *again);
 
-/* The arguments of launch_decide: conditional nodes of the graph that is being captured, each with the condition under
- * which its body (the ops of a region, which a run may skip) runs. */
+/* The arguments of launch_decide: conditional nodes of the graph that is being captured. The body of each has the ops
+ * of a region, which a run may skip; it runs if the node's condition holds. */
 enum { DECISIONS_MAX = 32 };
 struct decisions {
   int count;
@@ -309,7 +309,8 @@ struct map_args {
   unsigned *weak, *strong[2];
   int pass;
 };
-/* Returns how many bytes of scratch memory a map of this kind and size needs; 0 for some kinds. */
+/* Returns how many bytes of scratch memory launch_map needs to make a map of kind `kind` from a picture of w x h
+ * pixels; 0: none. */
 size_t map_scratch_bytes(enum map_kind kind, int w, int h);
 cudaError_t launch_map(const struct launch_queue *queue, const struct map_args *args);
 
@@ -351,9 +352,8 @@ struct sample_args {
    * the first `values` entries of value[], side by side */
   int values;
   float value[SIZES];
-  /* step: number of the sampling step that the launch works for; in a loop the number of the iteration,
-   * block->iteration, is added to it. together: number of latents that are at the same step, at least 1; in launches
-   * that make noise, number of pictures */
+  /* step: number of the sampling step; in a loop block->iteration, the number of the iteration, is added. together:
+   * number of latents that are at the same step, at least 1; in launches that make noise, number of pictures */
   int step, together;
   int kept_n; /* number of masks in kept_pixels: 1 for all latents, or one for each latent */
   unsigned image_rows;
@@ -423,7 +423,8 @@ struct join_args {
   const half_t *position; /* vectors for the positions of y's rows, which are added to the rows; NULL: nothing is
                            * added */
   half_t *y;
-  size_t first, count; /* first: number of elements of x; count: number of elements of y, which are those of x and x2 */
+  size_t first, count; /* first: number of elements of x; count: number of elements of y, that is, of x and x2
+                        * together */
 };
 cudaError_t launch_join(const struct launch_queue *queue, const struct join_args *args);
 

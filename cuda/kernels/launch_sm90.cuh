@@ -38,8 +38,8 @@ inline bool encode_matrix(const struct product_device *device, CUtensorMap *map,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Makes a tensor map that describes pictures to the copy engine (TMA) as windows of a convolution: one copy takes, for
- * `pixels` neighbouring windows, the input pixel at one place of the window. */
+/* Makes a tensor map, which tells the copy engine (TMA) to read pictures as windows of a convolution. One copy takes
+ * one place of the window, for `pixels` neighbouring windows. */
 inline bool encode_windows(const struct product_device *device, CUtensorMap *map, const void *data, int c,
                            const struct gemm_args *a, int pixels) {
   cuuint64_t sizes[4] = {(cuuint64_t)c, (cuuint64_t)a->w, (cuuint64_t)a->h, (cuuint64_t)a->n};
@@ -129,7 +129,8 @@ template <class T> bool encode_maps(const struct product_device *device, params 
 
 /* Returns how many thread blocks divide the tiles of the same rows between them, so that each calculates several tiles.
  * Such a thread block starts only once, and loads the first blocks of its next tile while it finishes the present one.
- * Returns 0 where the numbers of tiles would be too unequal; one thread block for each tile is faster then. */
+ * Returns 0 if the thread blocks would get too unequal numbers of tiles: one thread block for each tile is then
+ * faster. */
 template <class T> unsigned column_groups(const struct launch_queue *queue, const struct product_args *args) {
   dim3 grid = grid_of(args);
   unsigned places = (unsigned)(queue->sms * T::BLOCKS), groups = places / grid.x;
@@ -180,9 +181,8 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
     p.column_tiles = (int)grid.y;
     grid.y = column_groups<T>(queue, args);
   }
-  /* Give each thread block a multiprocessor of its own, by asking for more shared memory than needed, if there are
-   * enough multiprocessors. Where the preceding kernel in the stream frees some of them early, two thread blocks would
-   * otherwise share one and take twice as long. */
+  /* If there are enough multiprocessors, give each thread block one of its own, by asking for more shared memory than
+   * needed. Otherwise two thread blocks could share one that becomes free early, and take twice as long. */
   bool alone = grid.x * grid.y * grid.z <= (unsigned)queue->sms && T::SHARED_BYTES < ALONE_BYTES;
   int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
   dim3 cluster(args->pair == PAIR_WEIGHTS ? 2 : 1, args->pair == PAIR_INPUT ? 2 : 1, args->pair == PAIR_SUM ? 2 : 1);

@@ -36,7 +36,7 @@ __device__ __forceinline__ float add8(const float v[8]) {
 
 /* Layer norm of rows of at most 8 * VECTORS * LANES channels. LANES threads share a row: lane l has, for each j <
  * VECTORS, the eight channels from 8 * (l + LANES j) on. PLAIN: one input, no activation. SEVERAL: each thread has
- * several rows, which saves loads of gamma and beta: their FP32 values take four times the bytes of a row. */
+ * several rows, so that gamma and beta are loaded less often; as FP32 they take four times the bytes of a row. */
 template <int LANES, int VECTORS, bool PLAIN, bool SEVERAL>
 __global__ void __launch_bounds__(ROW_THREADS, SEVERAL ? RESIDENT : 1)
     layer_norm_kernel(const __grid_constant__ struct norm_args p) {

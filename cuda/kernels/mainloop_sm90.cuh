@@ -143,9 +143,9 @@ template <class T> struct producer {
       wait_for_releases(at_stage);
   }
 
-  /* Waits until all stages (buffers in shared memory) are free. A thread block must not end while the other thread
-   * block of its pair may still signal its barriers. A barrier of the cluster would also ensure this, but it takes a
-   * thousand clocks. The stages that held the last tile's results are never released; their stores were waited for. */
+  /* Waits until all stages (buffers in shared memory) are free: a thread block must not end while the other one of its
+   * pair may still signal its barriers. A barrier of the cluster would take a thousand clocks. The stages with the last
+   * tile's results are not waited for: they are never released, and their stores were waited for. */
   __device__ __forceinline__ void wait_for_releases(ring<T> &at_stage) const {
 #pragma unroll 1
     for (int i = T::SEVERAL && p.column_tiles ? 0 : w.chunks(p); i < T::STAGES; i++, at_stage.advance())
@@ -207,8 +207,8 @@ template <class T> struct consumer {
   const params &p;
   work<T> w;
   char *memory;
-  /* array in shared memory, indexed by consumer: how many of the tile's splits (thread blocks that each calculate a
-   * part of its sum) had finished their part when this one finished */
+  /* an array in shared memory, one number for each consumer. If the tile's sum is divided among thread blocks (splits):
+   * how many of them had finished their part before this one */
   unsigned *told;
   int group, thread, lane, rank;
   float sum[T::HIGH][T::N / 8][4];
@@ -228,8 +228,8 @@ template <class T> struct consumer {
     }
   }
 
-  /* Sets each sum's start value: the bias plus the value from the time embedding. If the sum is split between thread
-   * blocks, only the block with the first part starts from these, and the others start from 0. This costs no time,
+  /* Sets the start value of each sum: the bias plus the value from the time embedding. If a sum is split between thread
+   * blocks, only the one with the first part starts from this value, the others from 0. This takes no extra time,
    * because the first blocks of the operands are still being loaded. */
   __device__ __forceinline__ void begin() {
     int column = lane % 4 * 2;

@@ -350,8 +350,8 @@ __device__ __forceinline__ unsigned spread(const volatile unsigned *row) {
 
 constexpr int TILE_THREADS = EDGE_TILE * WORDS;
 
-/* Loads the bits of the strong edge pixels of a tile and of its border, as the preceding pass of hysteresis (growing
- * strong edges along weak ones) has stored them in `from`. first: index of the tile's first word in a row. */
+/* Loads the strong edge pixels of a tile and of its border, one bit each, from `from`. The preceding pass of hysteresis
+ * (growing strong edges along weak ones) has stored them there. first: index of the tile's first word in a row. */
 __device__ void load_tile(const struct map_args &p, const unsigned *from, int first, int top,
                           unsigned (&strong)[EDGE_TILE + 2][WORDS + 2]) {
   int words = words_of(p.w);

@@ -129,10 +129,10 @@ __global__ void __launch_bounds__(THREADS) seek_kernel(const __grid_constant__ s
 /* number of blocks of the picture whose best match one thread block finds: one for each warp */
 constexpr int MATCHES = THREADS / WARP;
 
-/* A warp's shared memory in match_kernel: details (a pixel's brightness minus the mean around it) of the pixels around
- * its block, in level 2 of the pyramid (now2, last2) and in level 1 (now1, last1), of the present picture and of the
- * last one. The arrays of the last picture have one pixel more on each side. In level 2 the search begins at several
- * starting vectors (MOTION_BASES), and last2 has the pixels for each of them. */
+/* A warp's shared memory in match_kernel: the details around its block (a pixel's brightness minus the mean around it),
+ * of the present picture (now2, now1) and of the last one (last2, last1), in levels 2 and 1 of the pyramid. The arrays
+ * of the last picture have one pixel more on each side. last2 has one such array for each of the MOTION_BASES starting
+ * vectors of the search in level 2. */
 struct match_memory {
   int now2[36], last2[MOTION_BASES][64], now1[64], last1[100];
 };
@@ -301,8 +301,8 @@ __global__ void __launch_bounds__(FIT_THREADS) fit_kernel(const __grid_constant_
       motion_fit(&model, &sums, pass);
     __syncthreads();
   }
-  /* Decide if the model of the whole picture's motion predicts the blocks' motion vectors well enough; otherwise the
-   * picture counts as still. */
+  /* Decide if the model of the whole picture's motion fits the blocks' vectors well enough. If not, the picture counts
+   * as still. */
   struct motion_merit merit = {};
   for (int i = threadIdx.x; i < blocks; i += FIT_THREADS) {
     const int32_t *one = p.match + MATCH_VALUES * i;
@@ -329,10 +329,10 @@ struct direction {
   struct motion_model model;
 };
 
-/* Returns how badly block (x, y) of picture d.now fits picture d.last at the vector (vy, vx), which is in 1/256 pixel
- * of the picture. The result is a sum of absolute differences over 8x8 pixels around the block in level 1, which has
- * half the picture's width and height. What is compared is the details (a pixel's brightness minus the mean around it),
- * which motion_gain has made equally strong in both pictures. All lanes of a warp call it. */
+/* Returns how badly block (x, y) of picture d.now fits picture d.last at the vector (vy, vx), in 1/256 pixel of the
+ * picture: the sum of absolute differences over 8x8 pixels around the block in level 1 (half size). The details are
+ * compared (a pixel's brightness minus the mean around it), after motion_gain has made them equally strong in both
+ * pictures. All lanes of a warp call it. */
 __device__ int cost(const struct motion_args &p, const struct direction &d, int x, int y, int vy, int vx, int lane) {
   const int w = p.size.w[1], h = p.size.h[1];
   int now[2], last[2], all_now = 0, all_last = 0, sum = 0;
@@ -359,9 +359,9 @@ __device__ bool is_trusted(const struct motion_args &p, const struct direction &
   return support >= MOTION_SUPPORT && own[2] >= MOTION_WEIGHT / 2;
 }
 
-/* Stores the vector of a block. This is the whole picture's motion at the block, unless no motion fits clearly better.
- * If the block's own match can be trusted (is_trusted) and fits clearly better than that vector, it is stored
- * instead. */
+/* Chooses and stores the vector of a block. First the whole picture's motion at the block is compared with no motion,
+ * which is used only if it fits clearly better. The block's own match replaces the result if it can be trusted
+ * (is_trusted) and fits clearly better still. */
 __device__ void choose(const struct motion_args &p, const struct direction &d, int x, int y, int lane,
                        int32_t *vector) {
   int at = y * p.size.w[3] + x, u = motion_place(x, p.size.w[0]), v = motion_place(y, p.size.h[0]);
@@ -380,7 +380,7 @@ __device__ void choose(const struct motion_args &p, const struct direction &d, i
 }
 
 /* Compares pixel (u, v) of level 1 (half size) of this frame with the pixel of the last frame to which the vector
- * points. Adds the products of their details (a pixel's brightness minus the mean around it) to *s. Overexposed pixels
+ * points. Adds to *s the products of their details (a pixel's brightness minus the mean around it). Overexposed pixels
  * are left out. */
 __device__ void compare(const struct motion_args &p, const struct direction &d, int u, int v, int vy, int vx,
                         struct motion_likeness *s) {
@@ -441,10 +441,10 @@ __device__ int judge(const struct motion_args &p, const struct direction &d) {
   return (now ? GROUP_NOW : 0) | (both ? GROUP_BOTH : 0) | (both && alike ? GROUP_ALIKE : 0);
 }
 
-/* vectors_of and past_of return addresses in the scratch memory of launch_flow. It has three parts: the motion vectors
- * of all blocks, first from this frame to the last one, then (backward 1) from the last one to this one; a number that
- * is not 0 if there was a last frame (past_of); and for each group of blocks its bits GROUP_NOW, GROUP_BOTH and
- * GROUP_ALIKE. */
+/* vectors_of and past_of return addresses in the scratch memory of launch_flow. It has three parts. First the motion
+ * vectors of all blocks: from this frame to the last one, then (backward 1) from the last one to this one. Then a
+ * number that is not 0 if there was a last frame (past_of). Then for each group of blocks its bits GROUP_NOW,
+ * GROUP_BOTH and GROUP_ALIKE. */
 __device__ __forceinline__ int32_t *vectors_of(const struct motion_args &p, int backward) {
   return p.scratch + 2 * backward * motion_pixels(&p.size, 3);
 }
@@ -475,9 +475,9 @@ __global__ void __launch_bounds__(CHOOSE_THREADS) choose_kernel(const __grid_con
 
 /* --- writing the results of OP_FLOW --- */
 
-/* Counts for each of the bits GROUP_NOW, GROUP_BOTH and GROUP_ALIKE the groups of picture blocks that have it. The
- * bits tell where the frame has texture and where it is like the last frame. All threads of the thread block must call
- * it, and all get the result. */
+/* Counts the groups of picture blocks that have each of the bits GROUP_NOW, GROUP_BOTH and GROUP_ALIKE: where the frame
+ * has texture, and where it is like the last frame. All threads of the thread block must call it, and all get the
+ * result. */
 __device__ struct motion_tally count_groups(const struct motion_args &p) {
   struct motion_tally t = {motion_groups(p.size.w[3]) * motion_groups(p.size.h[3]), 0, 0, 0};
   for (int first = 0; first < t.groups; first += THREADS) {

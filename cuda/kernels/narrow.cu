@@ -1,6 +1,7 @@
 /* 3x3 convolutions with few channels over many pixels, as at the autoencoder's full resolution. An implicit matrix
  * product would read every pixel nine times. Here a thread block reads a tile of 16 x 16 pixels with its border once,
- * keeps all weights in shared memory, and walks over tiles, loading the next tile while it works on the present one.
+ * and keeps all weights in shared memory. It goes from tile to tile, and loads the next one while it works on the
+ * present one.
  *
  * Each of eight warps calculates two rows of 16 pixels, with all output channels. For each tap (place of the window), a
  * row of 16 pixels, shifted by the tap, is the 16 rows of A, the first operand of mma.

@@ -46,8 +46,8 @@ __device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, in
   unpack(fetch<WIDTH>(p, pixel, channel), out);
 }
 
-/* Load constants at this point of the code, ahead of wait_for_previous, because a read from memory takes as long as all
- * the rest of a norm. The compiler would move a plain load to the place where the value is used. */
+/* Load constants at this point of the code, ahead of wait_for_previous: a read from memory takes as long as all the
+ * rest of a norm. The compiler would move a plain load to the place where the value is used. */
 __device__ __forceinline__ float load_constant(const float *from) {
   float value;
   asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(from));
@@ -87,9 +87,9 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
 
 /* --- helpers of group norms only --- */
 
-/* Returns mean and reciprocal standard deviation of a group. total: the sum of the differences between its values and
- * the pivot (one of these values), and the sum of the squares of these differences; share: 1 / number of values in the
- * group. */
+/* Returns mean and reciprocal standard deviation of a group. total: two sums over the group's values: of their
+ * differences from the pivot (one of the values), and of the squares of these differences. share: 1 / number of values
+ * in the group. */
 __device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total, float share) {
   float mean = total.x * share, variance = fmaxf(total.y * share - mean * mean, 0.0f);
   return make_float2(pivot + mean, rsqrtf(variance + p.eps));

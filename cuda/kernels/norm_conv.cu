@@ -161,9 +161,9 @@ struct held {
   }
 };
 
-/* Turns the sums in m->partial, one for each channel and line of threads, into the factor and the shift with which the
+/* Turns the sums in m->partial (one for each channel and line of threads) into the factor and the shift with which the
  * channel is normalised. parts: number of threads that add up one channel's sums; part: number of this thread among
- * these, from 0; first, size: first channel, and number of channels, of the channel's group. */
+ * them, from 0; first, size: first channel, and number of channels, of the channel's group. */
 __device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
                                              int part, int parts, int channel, int first, int size, float gamma,
                                              float beta, float pivot, memory *m) {
@@ -290,9 +290,9 @@ __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice
   }
 }
 
-/* The results that a lane finishes. The cluster's results are divided between its four thread blocks, so a lane
- * finishes one of every four results that its warp calculates: those in every second pixel and in every second group of
- * 8 columns. */
+/* The results that a lane finishes. The cluster's four thread blocks divide its results between them, so a lane
+ * finishes one of every four that its warp calculates: those in every second pixel and in every second group of 8
+ * columns. */
 template <int M, int N> struct outcome {
   float value[M][N];
   size_t to[N];

@@ -88,7 +88,7 @@ __device__ __forceinline__ bool is_whole(float x) {
   return x == floorf(x);
 }
 
-/* Returns true if each output pixel shows exactly one source pixel, so that a component of full size is read without
+/* Returns true if each output pixel shows exactly one source pixel. Components of full size are then read without
  * averaging. */
 __device__ __forceinline__ bool is_same_size(const struct geometry &g) {
   return g.source_w == (float)g.dest_w && g.source_h == (float)g.dest_h && is_whole(g.source_x) && is_whole(g.source_y);

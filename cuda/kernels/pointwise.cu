@@ -149,8 +149,8 @@ __device__ __forceinline__ const __half *head_rows(const void *rows, long batch,
   return static_cast<const __half *>(rows) + n * batch + head * d;
 }
 
-/* Number of keys whose weights are in shared memory at a time. It is a multiple of THREADS, so that the order in which
- * sums are added would be the same with another number. */
+/* Number of keys whose weights are in shared memory at a time. It is a multiple of THREADS; sums are then added in the
+ * same order whatever this number is. */
 constexpr int WEIGHTS = 8192;
 
 __device__ __forceinline__ float score_of(const struct attn_args &p, const __half *q, const __half *k) {
@@ -232,9 +232,10 @@ __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ st
     p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
 }
 
-/* A 3x3 convolution after an upsampling by 2 is done as four 2x2 convolutions before the upsampling. Returns true if
- * row k of the 3x3 window reads the input row that is row `tap` of the 2x2 window. first: row, 0 or 1, of the output
- * pixel among the two rows that an input row becomes. Columns work the same way. */
+/* A 3x3 convolution after an upsampling by 2 is done as four 2x2 convolutions before the upsampling: one for each of
+ * the output pixels that an input pixel becomes. Returns true if row `tap` of the 2x2 window is the input row that row
+ * k of the 3x3 window reads. first: 0 or 1: the upper or the lower one of the two output rows of an input row. Columns
+ * work the same way. */
 static __device__ __forceinline__ bool sees(int first, int tap, int k) {
   return (first + k + 1) / 2 == first + tap;
 }

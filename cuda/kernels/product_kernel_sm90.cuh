@@ -8,8 +8,8 @@
 namespace product_sm90 {
 
 /* Initialises the barriers in shared memory. One thread of each warp initialises every WARPS-th barrier of each kind,
- * without a branch. If several lanes of a warp did it, they would run one after the other, and one thread for all
- * barriers would take 300 clocks. The barrier `full` of a stage (it has data) waits for both producers. */
+ * without a branch. Several lanes of one warp would do it one after the other; one thread for all barriers would take
+ * 300 clocks. The barrier `full` of a stage (it has data) waits for both producers. */
 template <class T> __device__ __forceinline__ void make_barriers(const work<T> &w, int warp, int readers) {
 #pragma unroll
   for (int s = 0; s < T::STAGE_BARRIERS; s += T::WARPS)
@@ -20,8 +20,8 @@ template <class T> __device__ __forceinline__ void make_barriers(const work<T> &
   barrier_init(w.vectors() + 8 * warp, 1);
   barrier_init_fence();
   if (T::SUMS && warp > 0 && warp <= T::CONSUMERS)
-    /* an inbox is the memory in which a consumer receives the sums of another thread block; each is used only once, so
-     * its barrier is armed here. A thread block whose sums are not split never waits for the barrier */
+    /* An inbox is the memory in which a consumer receives the sums of another thread block. It is used only once, so
+     * its barrier is armed here. If the sums are not split, no thread waits for the barrier. */
     barrier_expect(w.inbox_full(warp - 1), T::INBOX_GROUP_BYTES);
 }
 
@@ -40,8 +40,8 @@ template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  /* product_open reads how much static shared memory the kernel has, which is this array; none means that the kernel
-   * was not compiled for this GPU */
+  /* product_open reads how much static shared memory the kernel has. This array is all of it; if there is none, the
+   * kernel was not compiled for this GPU */
   __shared__ unsigned told[T::CONSUMERS];
   /* Align shared memory, and initialise the barriers. */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));

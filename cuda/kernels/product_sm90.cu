@@ -1,9 +1,9 @@
 /* Matrix products y = epilogue(A W^T) by tensor copies (TMA) and wgmma. Read PRODUCT.md first.
  *
  * A thread block calculates a tile of M rows and N columns, or its part of the tile's sum. Two threads, the producers,
- * keep a ring of stages (buffers in shared memory) filled with blocks of 64 channels of A and W; M / 64 warpgroups, the
- * consumers (M / 128 if M is 256), multiply. After the last block the tile's residual is loaded into the ring, and the
- * results are stored from the same memory. */
+ * fill a ring of stages (buffers in shared memory) with blocks of 64 channels of A and W. M / 64 warpgroups, the
+ * consumers (M / 128 if M is 256), multiply these. After the last block the tile's residual is loaded into the ring.
+ * The results are stored from the same memory. */
 #include "cuda/kernels/launch_sm90.cuh"
 #include "cuda/kernels/turns_sm90.cuh"
 
@@ -129,8 +129,8 @@ bool product_supported(const struct product_device *device, const struct product
    * bulk copy */
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated;
   bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
-  /* high: false if the tile is PRODUCT_256x160 and the product does not suit it: in this tile each consumer has two
-   * blocks of 64 rows, so sums must not be split, and the number of columns must be a multiple of 8 */
+  /* high: false if the tile is PRODUCT_256x160, in which each consumer has two blocks of 64 rows (HIGH is 2 in
+   * tile_sm90.cuh), and the product needs code that this tile's kernel lacks: adding split sums, or y with 4 columns */
   bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0);
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&

@@ -15,8 +15,8 @@ enum product_tile {
   PRODUCT_128x160,
   PRODUCT_64x80,
   PRODUCT_128x128,
-  /* DEEP: more stages (buffers in shared memory), so more blocks of the sum are loaded ahead, and only one thread block
-   * fits a multiprocessor */
+  /* DEEP: shared memory has more stages (buffers for loads), so loads run further ahead of the products. Only one
+   * thread block fits a multiprocessor. */
   PRODUCT_128x80_DEEP,
   PRODUCT_64x80_DEEP,
   PRODUCT_128x64,
@@ -61,7 +61,7 @@ void product_open(struct product_device *device);
 /* Returns true if launch_product can do this product with this tile, way of pairing thread blocks (enum product_pair),
  * and number of splits. */
 bool product_supported(const struct product_device *device, const struct product_args *args);
-/* Returns how many blocks of 64 products each sum consists of. A sum can be split into at most so many parts. */
+/* Returns how many blocks of 64 products each sum consists of. A sum cannot be split into more parts than that. */
 int product_depth(const struct gemm_args *args);
 /* Return numbers for a launch with these arguments: its thread blocks, its counters for tiles whose sum is split, and
  * the bytes of the parts of split sums. */

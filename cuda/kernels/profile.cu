@@ -5,8 +5,8 @@ namespace {
 
 constexpr int THREADS = 256;
 
-/* Reads all of `data`, so that afterwards the last-level cache holds nothing else, and nothing that would have to be
- * written back to memory. */
+/* Reads all of `data`. Afterwards the last-level cache has nothing else, and nothing that must still be written back to
+ * memory. */
 __global__ void __launch_bounds__(THREADS) evict_kernel(const uint4 *data, size_t count, unsigned *sink) {
   unsigned sum = 0;
   wait_for_previous();

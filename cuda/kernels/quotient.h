@@ -1,6 +1,6 @@
 /* Divides non-negative numbers on the GPU by a divisor that the host has prepared, without a division instruction. A
- * division takes a hundred clocks, and a thread block that begins with three of them starts its first copies that much
- * later. */
+ * division takes a hundred clocks. A thread block that begins with three divisions would start its first copies that
+ * much later. */
 #ifndef CUDA_KERNELS_QUOTIENT_H
 #define CUDA_KERNELS_QUOTIENT_H
 

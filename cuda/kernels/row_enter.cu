@@ -162,8 +162,8 @@ template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue
 }
 
 template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
-  /* SHARED: number of thread blocks in a cluster. One thread block reads a small picture as fast as a cluster exchanges
-   * its sums, so for small pictures each thread block works alone. */
+  /* SHARED: number of thread blocks in a cluster that share the reading of a picture. For small pictures each thread
+   * block works alone: reading such a picture takes no longer than exchanging sums. */
   enum { SHARED = 8 };
   return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
 }

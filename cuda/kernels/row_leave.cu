@@ -7,9 +7,9 @@ using namespace rows;
 namespace {
 
 /* A cluster calculates 16 * M rows. W1 is the wide layer (4 * C channels), W2 the narrow layer (C channels). Each
- * thread block of the cluster calculates some channels of the wide layer, and with them a part of the narrow layer's
- * sum for all columns. Then it adds up all parts for its own columns of the narrow layer, sends the result to the whole
- * cluster, and calculates its own columns of the last product. */
+ * thread block of the cluster calculates some channels of the wide layer; their products with W2 are a part of the
+ * narrow layer's sum, for all columns. Then it adds up all parts for its own columns of the narrow layer, sends the
+ * result to the whole cluster, and calculates its own columns of the last product. */
 template <int C, int M, int CLUSTER> struct leave_shape {
   static constexpr int CHANNELS = C, TILES = M, PARTS = CLUSTER;
   static constexpr int ROWS = 16 * M, OWN = C / CLUSTER, WIDE = 4 * C / CLUSTER, EACH = WIDE / (C / 16);
@@ -62,8 +62,8 @@ __device__ __forceinline__ void send_parts(typename S::memory *m, int rank, int 
       }
 }
 
-/* Adds up the partial sums of this thread block's own columns, bias and input x, and sends the result to all thread
- * blocks of the cluster. */
+/* Adds up the partial sums of this thread block's own columns, adds bias and input x, and sends the result to all
+ * thread blocks of the cluster. */
 template <class S> __device__ __forceinline__ void send_rows(typename S::memory *m, int own) {
   for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * S::CHANNELS) {
     int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;

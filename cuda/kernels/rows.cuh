@@ -1,24 +1,26 @@
 /* Helpers of the kernels of rows.h, which do parts of a transformer block in one launch each (ROWS.md): products,
  * norms, and the layout of rows in shared memory.
  *
- * A thread block has 16 rows, or a few times 16, of all C channels, and 2 C threads: C / 16 warps, each of which
- * calculates 16 columns of every product. With so few rows a product takes as long as the loads of its weights. So the
- * weights of the first products are loaded before the wait for the preceding kernel, directly into the registers from
- * which the tensor cores read them: only one warp uses a weight.
+ * A thread block has 16 rows, or a few times 16, of all C channels. It has C / 16 warps, each of which calculates 16
+ * columns of every product. With so few rows a product takes as long as the loads of its weights. Only one warp uses a
+ * weight, so it loads the weight directly into the registers from which the tensor cores read it. The weights of the
+ * first products are loaded before the wait for the preceding kernel.
  *
- * 16-byte loads fit the tensor cores without rearranging, because a product may add its channels in any order: lane l
- * has channels 8 (l % 4) to 8 (l % 4) + 7 of each 32, of both weights and rows.
+ * A lane loads 16 bytes at a time, which are 8 neighbouring channels: lane l has channels 8 (l % 4) to 8 (l % 4) + 7 of
+ * each 32, of both weights and rows. Two mma instructions multiply these 32 channels, and each takes four channels of a
+ * lane. They need not take the channels in order, because the sum over channels may be added in any order:
  *
- *     lane l % 4 holds        0          1          2            3
- *     channels              0 .. 7    8 .. 15    16 .. 23    24 .. 31
- *     first product's sum   0 1 2 3   8 9 10 11  16 17 18 19  ...
- *     second's              4 5 6 7   ...
+ *     lane l % 4      0          1          2            3
+ *     channels      0 .. 7    8 .. 15    16 .. 23    24 .. 31
+ *     first mma     0 1 2 3   8 9 10 11  16 17 18 19  ...
+ *     second mma    4 5 6 7   ...
  *
- * Between products rows go through shared memory. Of each 32 channels, the first pairs of all four lanes come first:
+ * Between two products, rows go through shared memory. There the first two channels of each of the four lanes come
+ * first, then their next two, and so on:
  *
  *     0 1  8 9  16 17  24 25  |  2 3  10 11  18 19  26 27  |  4 5 ...
  *
- * so that one ldmatrix loads a warp's operand of 16 rows and 16 channels. Sums are taken in a fixed order. */
+ * With this order, one ldmatrix loads a warp's operand of 16 rows and 16 channels. Sums are taken in a fixed order. */
 #ifndef CUDA_KERNELS_ROWS_CUH
 #define CUDA_KERNELS_ROWS_CUH
 
@@ -182,8 +184,8 @@ template <int C> struct portion {
   __device__ __forceinline__ void write(__half *to, int pitch, uint4 value) const {
     *reinterpret_cast<uint4 *>(to + (size_t)row * pitch + column) = value;
   }
-  /* take() reads a thread's 16 bytes of a row from shared memory, and share_out() writes them. In shared memory
-   * channels have the order that place() gives. */
+  /* take() reads 16 bytes of a row from shared memory, and share_out() writes them. There the channels have the order
+   * that place() gives. */
   __device__ __forceinline__ uint4 take(const __half *from) const {
     const uint32_t *pair = reinterpret_cast<const uint32_t *>(from + row * PITCH<C> + place(column));
     return make_uint4(pair[0], pair[4], pair[8], pair[12]);

@@ -1,7 +1,7 @@
 /* Parts of a transformer block in one launch each: its start (row_enter.cu), its attentions (row_attend.cu) and its
- * feed-forward layers (row_leave.cu). They exist for 128 and 192 channels. With so few, a thread block has whole rows,
- * so that layer norms need no other thread block, and weights are loaded while the preceding kernel in the stream still
- * runs. */
+ * feed-forward layers (row_leave.cu). They exist for 128 and 192 channels. Rows are then so short that a thread block
+ * has whole rows. So layer norms need no other thread block, and weights can be loaded while the preceding kernel in
+ * the stream still runs. */
 #ifndef CUDA_KERNELS_ROWS_H
 #define CUDA_KERNELS_ROWS_H
 

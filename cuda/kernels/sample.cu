@@ -1,6 +1,6 @@
-/* Kernels of all that a run's parameters decide: iterations of the loop, regions (ops that a run may skip), embeddings,
- * rows of the time embedding, blending of prompts, and the sampler's steps. All are small. They read the parameters
- * from device memory, so that captured graphs need no changes between runs. */
+/* Kernels whose work depends on a run's parameters: iterations of the loop, regions (ops that a run may skip),
+ * embeddings, rows of the time embedding, blending of prompts, and the sampler's steps. All are small. They read the
+ * parameters from device memory, so that captured graphs need no changes between runs. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -297,8 +297,7 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
     element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c % p.size] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
 }
 
-/* Returns 1 if the mask says that the picture is made anew at this pixel of the latent, 0 if it keeps the input picture
- * there. */
+/* Returns 1 if the mask says that the network repaints this pixel of the latent, 0 if the input picture stays there. */
 __device__ __forceinline__ float repainted(const struct sample_args &p, size_t pixel) {
   /* the masks of all latents follow each other in memory, as the latents do, so the mask's row follows from the
    * latent's row alone */
@@ -325,8 +324,8 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   element_write(p.y, p.y_type, i, v);
 }
 
-/* Returns value i of a latent's prediction after guidance and before guidance rescale: the sum of its guidance rows'
- * predictions times their weights, plus the residual prediction if residual guidance adds one to this latent. */
+/* Returns value i of a latent's prediction after guidance, before guidance rescale. It is the sum of its guidance rows'
+ * predictions times their weights; if residual guidance is used for this latent, plus the residual prediction. */
 __device__ __forceinline__ float guided(const struct sample_args &p, int latent, size_t i) {
   const struct run_params &run = p.block->run;
   int rows = latent ? p.rows.each : p.rows.first;

@@ -23,7 +23,7 @@ __device__ __forceinline__ float sum_of_lanes(float v) {
   return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* One lane's channels of a row: `pairs` pairs of values in v, which has memory for PAIRS pairs. */
+/* One lane's channels of a row, as pairs of values. `pairs` pairs are used; v has memory for PAIRS pairs. */
 template <int PAIRS> struct slice {
   float2 v[PAIRS];
 
@@ -91,8 +91,8 @@ __device__ __forceinline__ void attend(slice<PAIRS> &total, const slice<PAIRS> &
   }
 }
 
-/* Returns the offset, in k and in v, at which the first token of a style picture's slot begins, for one head and lane.
- * at: offset of this head and lane within a token. */
+/* Returns an offset in k and in v: where the first token of a style picture's slot begins, for one head and lane. at:
+ * offset of this head and lane within a token. */
 __device__ __forceinline__ size_t place_of(const struct style_args &p, int slot, int at) {
   return (size_t)slot * p.tokens * p.pitch + at;
 }

@@ -15,8 +15,8 @@ using namespace attention;
 constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
 /* The consumers use named barriers BARRIER_GROUP + i, where i is the consumer's number. */
 enum { BARRIER_GROUP = 1 };
-/* Number of bytes that is more than half of a multiprocessor's shared memory. Only one thread block of this size fits a
- * multiprocessor. */
+/* A number of bytes above half of a multiprocessor's shared memory. A thread block that asks for this much has the
+ * multiprocessor alone. */
 constexpr int ALONE_BYTES = 118000;
 
 /* The epilogues with which kernels are compiled. Those that few products need have kernels of their own, because unused
@@ -24,17 +24,18 @@ constexpr int ALONE_BYTES = 118000;
  * before the residual is added. END_PLAIN is for all others. */
 enum product_end { END_PLAIN, END_SILU, END_GAIN };
 
-/* The shape of a tile of M x N results, and what follows from it. BLOCKS: thread blocks on a multiprocessor. HIGH:
- * number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. If HIGH is 2, a consumer needs so
- * many registers that the producers must be a whole warpgroup, which gives registers of its own to the consumers. */
+/* The shape of a tile of M x N results, and the sizes that follow from it. BLOCKS: thread blocks on a multiprocessor.
+ * HIGH: number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. If HIGH is 2, a consumer needs
+ * very many registers. The producers are then a whole warpgroup, because only a whole warpgroup can give registers to
+ * others. */
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
           int HIGH_ = 1>
 struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
-  /* used if HIGH (number of blocks of 64 rows that a consumer has) is 2: how many registers each producer thread keeps
-   * (GIVEN), and how many each consumer thread then has (TAKEN) */
+  /* used if HIGH (number of blocks of 64 rows that a consumer has) is 2: GIVEN: number of registers to which the
+   * producers' threads are reduced; TAKEN: number that each consumer thread then has */
   static constexpr int GIVEN = 40, TAKEN = 232;
   /* numbers of the warps that load the input and the weights */
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1;
@@ -47,9 +48,8 @@ struct tile_shape {
   static constexpr int CHUNK_BYTES = M * CHUNK * 2, RESIDUAL_ROWS = M;
   /* true: the shape can do GEGLU, where the left half of a tile's columns are values and the right half their gates */
   static constexpr bool GATED = HALF % CHUNK == 0 && HIGH == 1;
-  /* true: two thread blocks may split the sum over K of a tile. Each then has an inbox, shared memory in which it
-   * receives the sums that the other thread block has for its half of the columns. false: sums are not split, and
-   * there is no inbox. */
+  /* true: two thread blocks may split a tile's sum over K. Each then finishes half of the columns; the other one's sums
+   * for these arrive in its inbox, a part of its shared memory. false: sums are not split, and there is no inbox. */
   static constexpr bool SUMS = SUMS_;
   static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may calculate several tiles, one after the other */
   static constexpr product_end END = END_;
@@ -78,9 +78,9 @@ struct params {
   __half *few;
   float *partial;
   unsigned *arrived;
-  /* splits: number of parts of a tile's sum that are added through the workspace; parts: number of all parts, where a
-   * pair of thread blocks with PAIR_SUM divides each of the splits in two; depth: number of blocks of 64 channels in
-   * the whole sum */
+  /* depth: number of blocks of 64 channels in the whole sum; splits: number of parts into which it is divided, which
+   * are added through the workspace; parts: the same, or twice as many if a pair of thread blocks (PAIR_SUM) halves
+   * each part */
   int splits, parts, depth;
   /* part: number of blocks of 64 channels in each part of the sum; longer: how many of the first parts have one block
    * more */
@@ -92,16 +92,16 @@ struct params {
   /* columns: number of columns of y; gate: with GEGLU, distance in W from the rows of values to those of gates, else
    * 0 */
   int columns, gate;
-  /* out_w: for divisions by the width of the pictures whose pixels are the product's rows; pixels: for divisions by the
-   * number of pixels of such a picture; not used if taps is 1 */
+  /* divisors; not used if taps is 1. The product's rows are pixels of pictures: out_w: width of such a picture; pixels:
+   * number of its pixels */
   divisor out_w, pixels;
   int taps, stride, pad; /* taps: number of places of the convolution window: 1, 4 or 9 */
   /* number of tiles side by side in y, if each thread block calculates several of them (every gridDim.y-th one); else
    * 0 */
   int column_tiles;
   int row_tiles; /* number of tiles one below the other; set for turns_kernel only */
-  /* with an upsampled input: number of tiles side by side for each of the 2x2 output pixels that a row of the product
-   * stands for; 0: a row of the product is one pixel of y */
+  /* with an upsampled input, where a row of the product stands for 2x2 output pixels: number of tiles side by side for
+   * each of these; 0: a row of the product is one pixel of y */
   int quarter_tiles;
   enum product_pair pair;
   struct product_gain gain; /* with END_GAIN: the gain by which sums are multiplied */
@@ -116,11 +116,11 @@ template <class T> struct work {
   int row, column; /* row: first row of the product in the tile; column: first column of y */
   /* with an upsampled input: which of the 2x2 output pixels of an input pixel is calculated, 0 to 3, row by row */
   int quarter;
-  int begin, end; /* numbers of the first block (64 channels) of the sum that this thread block adds up, and of the
-                   * block after its last one */
+  int begin, end; /* the part of the sum that this thread block adds up, in blocks of 64 channels: number of its first
+                   * block, and of the block after its last one */
   int tile;       /* number of the tile, from 0, among those side by side in y */
-  /* 0 or 1: which of the two buffers for bias and time row (a vector from the time embedding) this tile uses; also the
-   * parity of the barrier phase that ends when they have arrived */
+  /* 0 or 1: which of the two buffers for bias and time row (a vector from the time embedding) this tile uses. It is
+   * also the parity of the barrier phase that ends when they have arrived */
   int vectors_parity;
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
@@ -155,10 +155,11 @@ template <class T> struct work {
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
   }
-  /* Returns the address of barrier number i. Their order in memory: for each stage (buffer) one that signals that its
-   * data have arrived (full); for each stage one that signals that it is free (empty); one for bias and time row (a
-   * vector from the time embedding); one for each consumer's inbox (memory to which another thread block sends its
-   * sums). */
+  /* Returns the address of barrier number i. The barriers are in memory in this order:
+   *   for each stage (buffer): its data have arrived (full)
+   *   for each stage: it is free (empty)
+   *   one for bias and time row (a vector from the time embedding)
+   *   for each consumer: its inbox (memory to which another thread block sends its sums) */
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }
@@ -179,8 +180,8 @@ template <class T> struct work {
   __device__ __forceinline__ int weight_row(const params &p, int half) const {
     return column + half * (p.gate ? p.gate : T::HALF);
   }
-  /* Returns true if this thread block's sums start from bias and time row (a vector from the time embedding), which is
-   * so only in the first part of a split sum. */
+  /* Returns true if this thread block's sums start from bias and time row (a vector from the time embedding). If the
+   * sum is split, only the first part's do. */
   __device__ __forceinline__ bool has_vectors(const params &p) const {
     return (p.bias || p.time) && column < p.columns && begin == 0;
   }

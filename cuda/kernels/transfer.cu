@@ -1,8 +1,8 @@
 /* The first two kernels of every run and its last one, which copy parameters and pixels between host and device.
  *
- * Pixels are copied by several thread blocks, because one cannot use the whole bandwidth of the bus. The run's order
- * (struct run_order: parameters and copies to make) is read by one thread block only. If several read the same line of
- * the host's memory, these reads happen one after the other and take a microsecond each. */
+ * Pixels are copied by several thread blocks, because one alone cannot use the whole bandwidth of the bus. The run's
+ * order (struct run_order: parameters and copies to make) is read by one thread block only: if several read the same
+ * line of the host's memory, they do so one after the other, for a microsecond each. */
 #include "cuda/kernels/transfer.h"
 #include "cuda/kernels/common.cuh"
 
@@ -11,9 +11,9 @@ namespace {
 constexpr int THREADS = 512, BLOCKS = 32, AT_ONCE = 4;
 
 /* Reads the GPU's clock. Only one thread calls this function, because many readers wait for each other. PTX does not
- * say how coarse the clock's steps are. Coarse steps make the time of one run imprecise, but the mean over many runs is
- * right. A host thread plans its wait by the shortest of the last times (cuda/run_wait.c), which is at most their mean.
- * So imprecise times make it wake too early rather than too late. */
+ * say how coarse the clock's steps are, so the time of one run may be imprecise; the mean over many runs is right. A
+ * host thread plans its wait by the shortest of the last times (cuda/run_wait.c), which is at most their mean. So it
+ * may wake too early because of this, but not too late. */
 __device__ __forceinline__ uint64_t clock_ns() {
   uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));

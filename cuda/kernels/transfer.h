@@ -22,14 +22,14 @@ struct transfer {
 } __attribute__((aligned(TRANSFER_UNIT)));
 enum { TRANSFERS_UP = 3 * SOURCES_MAX, TRANSFERS_DOWN = BATCH_MAX };
 
-/* The report with which a run's last kernel tells the host that the run has ended, and when its stages (copies to the
- * GPU, computing, copies to the host) ended. Times are by the GPU's clock, in units of RUN_END_NS nanoseconds from the
- * beginning of the run. The report is in page-locked memory, and the GPU writes it with one store of 16 bytes. */
+/* The report of a run's last kernel to the host: that the run has ended, and when its stages (copies to the GPU,
+ * computing, copies to the host) ended. Times are by the GPU's clock, in units of RUN_END_NS nanoseconds from the
+ * beginning of the run. The report is in page-locked memory; the GPU writes it with one store of 16 bytes. */
 enum { RUN_END_NS = 64 };
 struct run_end {
   uint32_t number; /* number of the run that has ended */
-  /* times since the beginning of the run, in units of RUN_END_NS ns, at which the input was copied to the GPU (there),
-   * the result was calculated (computed), and the result was copied to the host (done) */
+  /* times since the beginning of the run, in units of RUN_END_NS ns. there: the input was copied to the GPU; computed:
+   * the result was calculated; done: the result was copied to the host */
   uint32_t there, computed, done;
 } __attribute__((aligned(16)));
 
@@ -48,10 +48,9 @@ struct run_order {
   uint64_t begun, there, computed;
 } __attribute__((aligned(TRANSFER_UNIT)));
 
-/* Device memory with the addresses of the two orders (struct run_order) of a program's runs. The runs use the two in
- * turn: run number `turn` reads order[turn % 2]. Captured graphs contain only the address of this struct, so that they
- * need no changes between runs. arrived: number of thread blocks of the present launch that are done; 0 between
- * launches. */
+/* Device memory with the addresses of the two orders (struct run_order) of a program's runs. Runs use them in turn: run
+ * number `turn` reads order[turn % 2]. Captured graphs contain only the address of this struct, so they need no changes
+ * between runs. arrived: number of thread blocks of the present launch that are done; 0 between launches. */
 struct run_ring {
   const struct run_order *order[2];
   unsigned turn, arrived;

@@ -25,8 +25,8 @@ struct turns_shape : tile_shape<128, 160, 5, 1, false, true> {
   static constexpr int BARRIER_OFFSET = VECTORS_OFFSET + PLACES * VECTORS_BYTES;
   /* 1024 bytes more than needed, so that the beginning can be aligned to 1024 bytes */
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + (2 * STAGES + PLACES + BOXES) * 8 + 1024;
-  /* Smallest number of blocks of 64 channels in a sum. A consumer has two buffers for biases. If sums were shorter, the
-   * bias of its next tile but one could overwrite a bias that it has not read yet. */
+  /* Least number of blocks of 64 channels in a sum. A consumer has two buffers for biases. With shorter sums, the
+   * producers could be so far ahead that they overwrite a bias which the consumer has not read yet. */
   static constexpr int DEPTH_LEAST = (STAGES + 1) / 2;
 };
 
@@ -79,7 +79,7 @@ struct turns {
 
   /* Calls load(producer, block, stage, tap, inner, place) for each block of each tile, as soon as its stage is free.
    * block: number of the block in the tile's sum; tap: number of the block's tap (place of the convolution window);
-   * inner: number of the block within the tap; place: index of the buffer, out of PLACES, for the tile's bias and time
+   * inner: number of the block within the tap; place: index, below PLACES, of the buffer for the tile's bias and time
    * row (a vector from the time embedding). */
   template <class Load> __device__ __forceinline__ void each_block(Load load) {
     ring<T> at;
@@ -190,9 +190,9 @@ template <bool GATED> struct turns_consumer {
     return stage;
   }
 
-  /* Multiplies all blocks of a tile. Then the other consumer may begin, whose blocks follow in the ring of stages
-   * (buffers in shared memory). It must not begin before all of this tile's blocks have arrived, because a barrier can
-   * tell only its last two phases apart. */
+  /* Multiplies all blocks of a tile, and then lets the other consumer begin, whose blocks follow in the ring of stages
+   * (buffers in shared memory). That one must not begin before all of this tile's blocks have arrived, because a
+   * barrier can distinguish only its last two phases. */
   __device__ __forceinline__ void multiply(bool last_tile) {
     uint32_t a = describe_rows(t.base), b = describe_rows(t.base + T::A_BYTES);
     /* Wait for this consumer's turn at the tensor cores, multiply all blocks, and give the turn to the other
@@ -214,10 +214,10 @@ template <bool GATED> struct turns_consumer {
     pin(sum[1]);
   }
 
-  /* With GEGLU, sets the sums to the bias (0 if there is none) before the products: after the products the gates need
-   * so many registers that none are left for the bias. Several sums start from the same pair of biases. Each of them
-   * loads the pair anew, by an instruction of its own; otherwise the compiler would load the pair once, and copy it
-   * after the wait for the consumer's turn. */
+  /* With GEGLU, sets the sums to the bias (0 if there is none) before the products. After the products the bias would
+   * not fit into the registers, because the gates need them. Several sums start from the same pair of biases; each
+   * loads the pair by an instruction of its own. Otherwise the compiler would load it once, and copy it after the wait
+   * for the consumer's turn. */
   __device__ __forceinline__ void begin(int place, int parity) {
     uint32_t from = t.base + T::VECTORS_OFFSET + place * T::VECTORS_BYTES + lane % 4 * 8;
     if (p.bias)

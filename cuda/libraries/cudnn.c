@@ -1,10 +1,10 @@
 /* cuDNN 9 through its backend API: a convolution, alone or followed by bias, time row (a vector from the time
- * embedding), residual and activation in one graph of operations. Tensors are NHWC, which cuDNN describes by dimensions
- * N, C, H, W with the strides of that layout.
+ * embedding), residual and activation in one graph of operations. Tensors are NHWC; cuDNN wants their dimensions in the
+ * order N, C, H, W, with the strides of that layout.
  *
- * cuDNN's heuristics need about a millisecond to answer, and making an execution plan takes as long. Networks repeat
- * their shapes from layer to layer and step to step. So graphs and their execution plans are kept, and a convolution is
- * run by one of these plans with the addresses of its tensors. */
+ * cuDNN's heuristics need about a millisecond to answer, and making an execution plan takes as long. Networks use the
+ * same shapes again, from layer to layer and step to step. So graphs and their execution plans are kept, and a
+ * convolution is run by one of these plans with the addresses of its tensors. */
 #include "cuda/libraries/libraries.h"
 
 #include <dlfcn.h>
@@ -27,9 +27,9 @@ typedef cudnnBackendDescriptor_t object;
  * must have no padding. */
 struct shape {
   int n, h, w, c, out_h, out_w, columns, kernel, stride, pad;
-  /* What cuDNN does after the convolution, in the same kernel. fused: 1 if cuDNN does anything after the convolution;
-   * act: the activation; residual, vector: 1 if the residual, and a vector (the bias, the time row, which comes from
-   * the time embedding, or their sum), are added. All are 0 if fused is 0. */
+  /* What cuDNN does after the convolution, in the same kernel. fused: 1 if it does anything; if 0, the others are 0 as
+   * well. act: the activation. residual: 1 if the residual is added. vector: 1 if a vector is added: the bias, the time
+   * row (from the time embedding), or their sum. */
   int fused, act, residual, vector;
 };
 

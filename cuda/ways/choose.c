@@ -59,9 +59,9 @@ static void *place(uintptr_t *next, const void *like, size_t bytes) {
   return (void *)at;
 }
 
-/* Sets the addresses of a copy of a product that is to be timed: its operands and scratch memory, one after the other
- * from `base` on. If the product adds its result to the residual in place, so does the copy. Returns how many bytes
- * operands and scratch memory take; with base NULL, only this number is of use. */
+/* Sets the addresses of a copy of a product that is to be timed: operands and scratch memory, one after the other from
+ * `base` on. If the product adds its result to the residual in place, so does the copy. Returns how many bytes they
+ * take. base NULL: only this number is wanted. */
 static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], struct product *product) {
   struct gemm_args *a = &product->args;
   uintptr_t next = (uintptr_t)base;
@@ -112,10 +112,9 @@ static int reserve_trials(struct cuda_device *device, const struct cuda_program 
   return cudaMemsetAsync(counters, 0, COUNTER_BYTES, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Makes a copy of the product for timing, with its own operands, workspace and counters, because runs that go on
- * meanwhile use those of the program. Weights are shared, because they are only read. Operands are filled with values
- * other than 0, because zeros would make the candidates faster. Returns -1 if there is not enough memory; nothing is
- * timed then. */
+/* Makes a copy of the product for timing. It has its own operands, workspace and counters, because runs that go on
+ * meanwhile use those of the program. Weights are only read, and shared. Operands are not 0, because zeros would make
+ * the candidates faster. Returns -1 if there is not enough memory; nothing is timed then. */
 static int make_trial(struct cuda_device *device, const struct cuda_program *program, const struct product *product,
                       struct product *trial) {
   struct preparing *p = &device->preparing;
@@ -150,9 +149,9 @@ static bool norm_as_spacer(const struct product *product, struct launch *launch)
 }
 
 /* Appends a kernel that runs before a timed candidate: the norm that also precedes the product in a frame, or else a
- * tiny kernel. In a frame most products stand between small kernels of this program. A candidate that is timed directly
- * after itself would give wrong times: a kernel that needs much shared memory could not start early, and between a
- * library's kernels there would be one gap instead of two. */
+ * tiny kernel. In a frame most products stand between small kernels of this program. Directly after itself, a candidate
+ * would have other times: a kernel that needs much shared memory could not start early, and kernels of a library would
+ * have one gap between them instead of two. */
 static int append_spacer(const struct product *product, struct launches *launches, struct error *err) {
   struct launch norm;
   if (norm_as_spacer(product, &norm))
@@ -243,8 +242,7 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
 }
 
 /* Returns the candidate with which a product is done. Programs that time nothing (tune_until 0) use fixed rules alone.
- * So a text is always encoded to the same bits, even if another program has found a faster implementation for the same
- * shape. */
+ * So a text is always encoded to the same bits, whatever other programs have measured for the same shapes. */
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
                             const struct product *product) {
   const struct way *settled = find_settled(device, &product->args);
@@ -259,9 +257,9 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   return find_best(device, program, product);
 }
 
-/* If the launch before this product is the kernel of OP_PIXELS_IN, makes that kernel also write its pixels with
- * channels padded to 8, as the convolution reads them. Then no other launch has to pad them. Returns false if the
- * convolution's input is made in another way. */
+/* Saves a launch that pads the channels of a convolution's input. If the launch before is the kernel of OP_PIXELS_IN,
+ * makes that kernel also write its pixels with channels padded to 8, as the convolution reads them. Returns false if
+ * the input is made in another way. */
 static bool pad_pixels(struct launches *launches, const struct launch *prologue) {
   const struct gather_args *g = &prologue->gather;
   struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;

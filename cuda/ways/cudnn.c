@@ -1,5 +1,5 @@
-/* The way (implementation of a product) that uses cuDNN, for 3x3 convolutions. For the i-th engine that cuDNN offers
- * there are two choices. Number 2 i also adds bias, time row and residual and activates in the same kernel. Number 2 i
+/* The way (implementation of a product) that uses cuDNN, for 3x3 convolutions. For each engine i that cuDNN offers
+ * there are two choices. Choice 2 i also adds bias, time row and residual and activates, in the same kernel. Choice 2 i
  * + 1 is the convolution alone, after which a kernel of this program does the rest. */
 #include "cuda/libraries/libraries.h"
 #include "cuda/ways/product.h"
@@ -7,8 +7,8 @@
 static bool suits(const struct gemm_args *args) {
   int h = args->h << args->upsample, w = args->w << args->upsample, border = 2 * args->pad - args->kernel;
   return args->kernel == 3 && args->columns % 8 == 0 && args->out_h == (h + border) / args->stride + 1 &&
-         /* cuDNN pads rows and columns by the same number of pixels at both ends; this way is used only if the output
-          * has the size that results from such padding */
+         /* this way is used only if padding by the same number of pixels at both ends, as cuDNN pads, gives the
+          * output's size */
          args->out_w == (w + border) / args->stride + 1;
 }
 

@@ -16,9 +16,9 @@ static int depth_blocks(const struct gemm_args *args) {
   return (side * side * (args->c + args->c2) + 63) / 64;
 }
 
-/* Estimates how long a product takes. The unit is the time in which a 128x128 tile adds 64 products to each sum. The
- * model adds up waves of thread blocks over the multiprocessors, each with a constant for start and end, and the memory
- * traffic of split sums. */
+/* Estimates how long a product takes, in units of the time in which a 128x128 tile adds 64 products to each sum. Thread
+ * blocks run in waves over the multiprocessors. The estimate adds up these waves, each with a constant for start and
+ * end, and the memory traffic of split sums. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
   static const double block_time[TILES] = {[TILE_128x128] = 1.0, [TILE_128x160] = 1.18, [TILE_256x64] = 1.4,
                                            [TILE_64x160] = 0.8,  [TILE_64x64] = 0.45,   [TILE_64x16] = 0.25};

@@ -11,9 +11,9 @@ static bool in_quarters(const struct gemm_args *args) {
   return product_in_quarters(args) && args->w % 8 == 0;
 }
 
-/* Returns the arguments with which the kernel is called. The kernel upsamples only if in_quarters is true. Otherwise
- * an earlier launch (product_append_dense) has stored the input upsampled and concatenated, which the result
- * describes. */
+/* Returns the arguments with which the kernel is called. The kernel itself upsamples only if in_quarters is true.
+ * Otherwise an earlier launch (product_append_dense) has stored the upsampled, concatenated input, and the result
+ * describes that one. */
 static struct gemm_args without_upsampling(const struct gemm_args *args) {
   struct gemm_args dense = *args;
   if (args->upsample && !in_quarters(args)) {
@@ -45,13 +45,13 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
 }
 
 /* Estimates how many microseconds a product takes. The constants were fitted to measurements by bench_product on an
- * H200. Three times overlap, of which the longest counts: the arithmetic of the busiest multiprocessor, the reads from
- * the second-level cache, and the reads of weights. The model adds the times for the start, for the epilogues, and for
- * the addition of split sums, where one multiprocessor reads all parts of a tile. */
+ * H200. Arithmetic of the busiest multiprocessor, reads from the second-level cache, and reads of weights take place at
+ * the same time, so only the longest of the three counts. To it the model adds the times for the start, for the
+ * epilogues, and for the addition of split sums, in which one multiprocessor reads all parts of a tile. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  /* Rates in a microsecond. flops: operations of one multiprocessor; cache: bytes that the whole GPU reads from the
-   * cache; memory: bytes that the whole GPU reads from memory; weights, sums: bytes of one multiprocessor. slower:
-   * factor of the arithmetic's time for each tile shape. */
+  /* Rates in a microsecond. Of one multiprocessor: flops: operations; weights: bytes of weights that it reads; sums:
+   * bytes of split sums that it reads. Of the whole GPU: cache: bytes from the cache; memory: bytes from memory.
+   * slower: for each tile shape, a factor of the arithmetic's time. */
   static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5;
   static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
   struct product_args product = as_product(args, choice);
@@ -76,9 +76,9 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   return fmax(multiply, load) + 1.4 + 0.65 * resident * tile / 10240 + sum;
 }
 
-/* Returns true if this choice may be the fastest for the product. The kernel whose consumers take turns
- * (turns_sm90.cuh) may be the fastest only with GEGLU, or if some thread blocks calculate several tiles. For every
- * other kernel the result is true. */
+/* Returns true if this choice may be the fastest for the product. Only the kernel whose consumers take turns
+ * (turns_sm90.cuh) is excluded in some cases: it is fast only with GEGLU, or if some thread blocks calculate several
+ * tiles. */
 static bool pays(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   struct product_args product = as_product(args, choice);
   return product.tile != PRODUCT_128x160_TURNS || args->act == ACT_GEGLU ||

@@ -1,5 +1,5 @@
 /* The tuner: a table with the fastest choice (way, variant and splits) for each shape of product, kept in one file for
- * each GPU. A file is used only with the same driver, the same versions of the libraries and the same source code of
+ * each GPU. A file is used only with the same driver, the same versions of the libraries, and the same source code of
  * the ways. */
 #ifndef CUDA_WAYS_TUNER_H
 #define CUDA_WAYS_TUNER_H
@@ -11,10 +11,11 @@
 int tuner_open(struct tuner **tuner, const struct cuda_device *device, const char *dir, struct error *err);
 void tuner_close(struct tuner *tuner); /* frees the tuner; `tuner` may be NULL */
 
-/* tuner_write returns the choices that programs of this process use (tuner_find, tuner_store) as a text like that of
- * the file, sorted by their keys. The caller frees it; NULL: out of memory. tuner_take replaces all choices by those of
- * such a text. From then on nothing is timed or saved, and tuner_is_given returns true. If the text was written for
- * another GPU or other versions, tuner_take returns false and changes nothing. */
+/* tuner_write returns, as a text like that of the file, the choices that programs of this process use (tuner_find,
+ * tuner_store), sorted by their keys. The caller frees it; NULL: out of memory.
+ *
+ * tuner_take replaces all choices by those of such a text. From then on nothing is timed or saved, and tuner_is_given
+ * returns true. If the text is for another GPU or other versions, tuner_take returns false and changes nothing. */
 char *tuner_write(struct tuner *tuner);
 bool tuner_take(struct tuner *tuner, const char *text);
 bool tuner_is_given(const struct tuner *tuner);
@@ -22,9 +23,9 @@ bool tuner_is_given(const struct tuner *tuner);
 /* Stores the choice for a key in *choice, and records that a program uses it. The key is a product's shape as a text of
  * one line. Returns false if the table has no choice for it. */
 bool tuner_find(struct tuner *tuner, const char *key, struct choice *choice);
-/* Stores a choice in the table. final: true if it is saved in the file as well; false if runs disturbed its timing. A
- * choice that is not final holds until the tuner is closed, so that all programs of a device do a product in the same
- * way. The next start of the program times the product again. */
+/* Stores a choice in the table. final: true: it is also saved in the file; false: runs disturbed its timing, so it only
+ * holds until the tuner is closed. Until then all programs of a device do the product in the same way; the next start
+ * of the program times it again. */
 void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final);
 /* Notes how many seconds a candidate for a key's product took; negative: it could not be timed. */
 void tuner_note(struct tuner *tuner, const char *key, const struct choice *choice, double seconds);

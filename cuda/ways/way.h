@@ -1,6 +1,6 @@
 /* Ways: implementations of a convolution, a linear layer or an injection (OP_INJECT, which adds a control network's
- * result). All of these are products of rows with a weight matrix (struct gemm_args). If the op has a prologue, which
- * is a norm or an activation of its input, a launch before the product computes it.
+ * result). All of these are products of rows with a weight matrix (struct gemm_args). The op may have a prologue, a
+ * norm or an activation of its input; an earlier launch computes that.
  *
  * A way is a struct of functions in a file of its own, listed in ways.c. A new way also needs a kind of launch, and the
  * operands of its launch, in launches.h. */
@@ -9,10 +9,10 @@
 
 #include "cuda/program.h"
 
-/* Areas of scratch memory, which one op at a time uses. SCRATCH_PROLOGUE: the result of a product's prologue (the
- * launch before it, which does a norm or an activation), or what other ops store for a moment. SCRATCH_DENSE: the
- * input, concatenated and upsampled. SCRATCH_LIBRARY: a library's product before GEGLU, or the sum of bias and time row
- * (a vector from the time embedding). */
+/* Areas of scratch memory, which one op at a time uses. SCRATCH_PROLOGUE: the result of a product's prologue (the norm
+ * or activation before it), or other ops' intermediate results. SCRATCH_DENSE: the input, concatenated and upsampled.
+ * SCRATCH_LIBRARY: a library's product before GEGLU, or the sum of bias and time row (a vector from the time
+ * embedding). */
 enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
 
 enum { WAY_CANDIDATES_MAX = 6 };
@@ -39,8 +39,8 @@ struct way;
 
 struct choice {
   const struct way *way;
-  /* number of the variant of the way: for gemm an enum gemm_tile, for sm90 a product_index(), for halo an enum
-   * halo_tile, for narrow 0, for cublaslt the index in the library's list of algorithms, for cudnn as cudnn.c says */
+  /* number of the way's variant. gemm: an enum gemm_tile; sm90: a product_index(); halo: an enum halo_tile; narrow: 0;
+   * cublaslt: index in the library's list of algorithms; cudnn: see cudnn.c */
   int index;
   /* number of thread blocks that share the sum of a tile; 1: none is shared. Only gemm and sm90 can split sums. */
   int splits;
@@ -51,9 +51,9 @@ struct way {
   /* Adds to bytes[] how many bytes of each scratch area the way needs. shape has sizes but no addresses; c2 is 0 if an
    * earlier launch concatenates the inputs. NULL: the way needs no scratch memory. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
-  /* Returns true if this way (method to compute a product) is known to be best for the product, so that other ways are
-   * neither timed nor given scratch memory. The result depends on sizes alone; takes() must return true for such a
-   * product. NULL: the way is always timed against others. */
+  /* Returns true if this way is known to be best for the product; other ways are then neither timed nor given scratch
+   * memory. The result depends on sizes alone; takes() must return true for such a product. NULL: the way is always
+   * timed against others. */
   bool (*settles)(const struct cuda_device *device, const struct gemm_args *shape);
   /* Stores the choices (variants and splits) that are worth timing, the most promising first. Returns their number; 0:
    * the way cannot do the product. */
