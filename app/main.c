@@ -41,10 +41,10 @@ static void limit_ffmpeg_log(int verbose) {
   av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);
 }
 
-/* Makes OpenMP's threads spin for some microseconds before they sleep, when they wait for each other. Threads that spin
- * for long take the cores from decoder and encoder, and all of them are slow if one of the cores is busy. Threads that
- * sleep at once have to be woken hundreds of times in a frame. libgomp reads its environment before main begins, so the
- * program sets two variables and starts itself once more. Does nothing if the user has set OMP_WAIT_POLICY. */
+/* Limits how long OpenMP's threads spin before they sleep. Threads that spin for long take cores from the decoder and
+ * the encoder. Threads that sleep at once must be woken hundreds of times per frame. libgomp reads its environment
+ * before main begins, so the program sets two variables and starts itself again. Does nothing if the user has set
+ * OMP_WAIT_POLICY. */
 static void limit_openmp_spinning(char **argv) {
   char path[4096];
   if (getenv("OMP_WAIT_POLICY") || !platform_program_path(path, sizeof path))
@@ -105,8 +105,8 @@ static int act(const struct options *options, const struct options_request *requ
   return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
 }
 
-/* Returns true if limit_openmp_spinning will start the program once more. Only the program that is started last tells
- * what is wrong with reverie.conf. */
+/* Returns true if limit_openmp_spinning will restart the program. Then errors in reverie.conf are not reported here,
+ * because the restarted program reports them. */
 static bool starts_again(void) {
   char path[PATHS_MAX];
   return !getenv("OMP_WAIT_POLICY") && platform_program_path(path, sizeof path);

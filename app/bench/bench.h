@@ -17,8 +17,8 @@ struct bench {
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
-  /* still: the frame with which the engine is measured; control_still: the frame of the control source that belongs to
-   * `still`, empty without --control-source */
+  /* still: the input frame of all measurements of the engine alone; control_still: the control source's frame for it,
+   * empty without --control-source */
   struct frame still, control_still;
   long frames; /* number of frames that are measured for each row of the report */
   int batch;   /* number of frames in one run of the engine */
@@ -38,13 +38,12 @@ int bench_warm_up(struct bench *bench, struct error *err);
 /* Measures the engine with one and the same frame in every run, each run after the one before has ended, and adds the
  * rows "on the device" and "compute only" to the report. Returns 0, or -1 with err. */
 int bench_compute(struct bench *bench, struct error *err);
-/* Measures the engine alone at `fps` frames per second. The engine rests between frames, so that processor and GPU
- * lower their clocks and each frame takes longer, as it does in the window. The report of --live compares the window's
- * frame times with these, which shows how much the window itself slows the engine down. Returns 0, or -1 with err. */
+/* Measures the engine alone at `fps` frames per second. The engine rests between frames, as it does in the window, so
+ * the processor and the GPU lower their clocks and each frame takes longer. The report of --live tells by how much
+ * frames in the window take longer than these. Returns 0, or -1 with err. */
 int bench_paced(struct bench *bench, double fps, struct error *err);
-/* Measures how long one frame takes from source to sink while no other frame is processed. In a stream batch (one run
- * of the network denoises several consecutive frames, each by one step) the picture of a frame comes frames_behind
- * frames later; the first pictures, which belong to earlier frames, are not counted. Returns 0, or -1 with err. */
+/* Measures how long one frame takes from source to sink while no other frame is processed. In a stream batch, a frame's
+ * picture comes frames_behind frames later, so the first pictures are not counted. Returns 0, or -1 with err. */
 int bench_latency(struct bench *bench, struct error *err);
 /* Measures source, engine and sink while they run at the same time, each on its own thread, as in the command render.
  * Returns 0, or -1 with err. */

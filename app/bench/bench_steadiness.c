@@ -131,9 +131,9 @@ static bool same_pixels(const struct raster *a, const struct raster *b) {
   return !memcmp(a->rgb, b->rgb, (size_t)a->width * a->height * 3 * sizeof *a->rgb);
 }
 
-/* Runs the engine on each frame with a newly prepared handle (struct prepared) for each, so that no earlier frame has
- * an influence. If a frame equals the one before, the engine does not run: the earlier frame's output is copied.
- * Returns 0, or -1 with err. */
+/* Runs the engine on each frame with a newly prepared handle (struct prepared), so that no earlier frame has an
+ * influence. If a frame equals the one before, the earlier frame's output is copied instead. Returns 0, or -1 with
+ * err. */
 static int run_alone(struct trial *trial, struct sequence *sequence, struct error *err) {
   for (int i = 0; i < sequence->count; i++) {
     struct raster *alone = &sequence->alone[i];
@@ -146,8 +146,8 @@ static int run_alone(struct trial *trial, struct sequence *sequence, struct erro
 }
 
 /* Draws the frames of a clip with known motion from the still picture, and runs the engine on them in order. alone: the
- * engine is also run on each frame by itself, without earlier frames. The caller frees the sequence, also after a
- * failure. Returns 0, or -1 with err. */
+ * engine is also run on each frame alone, without earlier frames. The caller frees the sequence, also after a failure.
+ * Returns 0, or -1 with err. */
 static int run_motion(struct trial *trial, enum motion motion, const struct raster *still, bool alone,
                       struct sequence *sequence, struct error *err) {
   log_line(&trial->bench->log, LOG_INFO, "--steadiness: %s", motion_name(motion));
@@ -203,9 +203,9 @@ static int measure_cut(struct trial *trial, const struct raster *still, struct s
   return status;
 }
 
-/* Measures the outputs for a clip in which a part of the picture moves over the rest (MOTION_CUT_OUT): the outputs'
- * changes along the motion, and for how long they still show the part at places that it has left. Returns 0, or -1 with
- * err. */
+/* Measures the outputs for the clip MOTION_CUT_OUT, in which a part of the picture moves over the rest. Computes how
+ * much the outputs change along the motion, and for how long they still show the moving part where it no longer is.
+ * Returns 0, or -1 with err. */
 static int measure_cut_out(struct trial *trial, const struct raster *still, struct steadiness_clip *clip,
                            struct error *err) {
   struct sequence cut_out, ground = {0};

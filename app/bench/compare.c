@@ -18,10 +18,9 @@ enum { BYTES_MAX = 64 << 20 };
  * in about one of several hundred rows. */
 static const double marked = 3;
 
-/* Times of two processes of the same program differ more than those of two repetitions in one process, probably because
- * their memory has other addresses. Therefore the expected spread of a difference is increased by process_us
- * microseconds per op, and by process_share of any time. (Measured on an H200 with 664 ops in two processes: with these
- * additions, no op differed by more than three spreads.) */
+/* Two runs of the program differ more in their times than two repetitions within one run, probably because memory
+ * addresses differ. So the expected spread of a difference is increased by process_us microseconds per op, and by
+ * process_share of the time. (On an H200 with 664 ops, no op then differed by more than three spreads.) */
 static const double process_us = 0.15, process_share = 0.0015;
 
 struct compare {

@@ -17,8 +17,8 @@ int compare_open(struct compare **compare, const char *path, const atomic_bool *
 void compare_close(struct compare **compare); /* closes the report; *compare becomes NULL; does nothing if it is NULL */
 
 /* Prints a line for each row that both reports have, matched by name: both times, their difference, and the difference
- * that chance alone would explain. A row that only the current report has is listed as new. Of the network's ops that
- * only the earlier report has, the number is printed. */
+ * that chance alone would explain. A row that only the current report has is marked as new. For the network's ops that
+ * only the earlier report has, prints just their number. */
 void compare_table(const struct compare *compare, const struct report *now, FILE *out);
 
 #endif

@@ -1,6 +1,5 @@
 /* Estimates the motion in a real clip, block by block, with FFmpeg's filter mestimate. The engine does not use that
- * filter. So if the engine measures motion wrongly, the measure by which it is judged does not contain the same
- * errors. */
+ * filter, so errors in the engine's motion estimates do not affect this measure. */
 #ifndef APP_BENCH_ESTIMATED_FLOW_H
 #define APP_BENCH_ESTIMATED_FLOW_H
 

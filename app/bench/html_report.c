@@ -138,9 +138,9 @@ static void write_profile(const struct profile *profile, FILE *out) {
 
 /* --- the plot of several sizes, step counts or batches (--sweep) --- */
 
-/* Returns the x value of a row in the plot of a sweep (measurements over a range of settings). In a sweep of batches
- * the flops of a frame are always the same, so x follows the number of frames in the batch; in other sweeps x follows
- * the flops of a frame. */
+/* Returns the x value of a sweep's row in the plot. If the sweep varies the batch, x is proportional to the number of
+ * frames in the batch, because the operations per frame are constant; otherwise x is proportional to the operations per
+ * frame. */
 static double along_x(const struct sweep *sweep, int i) {
   const struct sweep_row *row = &sweep->rows[i], *last = &sweep->rows[sweep->count - 1];
   double share = sweep->by == SWEEP_BATCH ? (double)row->batch / last->batch : row->flops / last->flops;

@@ -3,17 +3,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Constants of judge_still. still_blur: deviation in pixels of the blur that removes the sensor's noise. still_change:
- * the largest change of the blurred luminance (grey levels) of a pixel that stands still. STILL_REACH: the distance in
- * pixels within which nothing else may move. Noise of deviation 4 leaves a deviation of 0.7 in the difference of two
- * blurred pictures, so that this difference nearly never reaches 2. */
+/* Constants of judge_still. still_blur: standard deviation, in pixels, of the blur that removes the sensor's noise.
+ * still_change: largest change of the blurred luminance, in grey levels, of a pixel that stands still. STILL_REACH:
+ * distance in pixels within which nothing may move.
+ *
+ * Noise with a standard deviation of 4 grey levels leaves 0.7 in the difference of two blurred pictures, so noise
+ * hardly ever reaches 2. */
 static const double still_blur = 2.5, still_change = 2;
 enum { STILL_REACH = 4 };
 
-/* Constants of judge_flow. flow_blur: deviation of the blur in pixels. The estimated motion of a block is used if with
- * it the block's difference is at most flow_part times the difference without motion, and at least flow_gain grey
- * levels lower. If a difference of more than flow_unexplained grey levels remains, the block is not judged.
- * flow_agreement: how far the motions in both directions may differ, in pixels. */
+/* Constants of judge_flow. flow_blur: standard deviation of the blur, in pixels. A block's estimated motion is used if
+ * it lowers the block's difference to at most flow_part of the difference without motion, and by at least flow_gain
+ * grey levels. A block whose remaining difference exceeds flow_unexplained grey levels is not judged. flow_agreement:
+ * largest allowed distance, in pixels, between the motions of the two directions. */
 static const double flow_blur = 1.5, flow_part = 0.75, flow_gain = 0.8, flow_unexplained = 3, flow_agreement = 1;
 
 static const double seen_share = 0.05;
@@ -114,9 +116,9 @@ struct lumas {
   int width, height;
 };
 
-/* Stores the motion of a block: the estimated one, or (0, 0) if standing still explains the difference of the pictures
- * nearly as well, or NANs if neither explains it. Pixels whose position in the other picture lies outside that picture
- * do not count; if more than half of the block's pixels are outside, the estimate is not used. */
+/* Stores a block's motion in `to`. It is (0, 0) unless the estimated motion explains the difference of the pictures
+ * clearly better, and NAN if neither explains it. Pixels that the motion takes outside the picture do not count; if
+ * they are more than half of the block, the result is NAN. */
 static void choose_motion(const struct lumas *lumas, int x0, int y0, int size, const float moved[2], float to[2]) {
   double still = 0, moving = 0;
   int count = 0, width = lumas->width, dx = (int)lrintf(moved[0]), dy = (int)lrintf(moved[1]);

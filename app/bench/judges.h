@@ -1,10 +1,10 @@
-/* Measures of how steady generated pictures are, computed from the pictures alone. No single measure is enough: a
- * blurred picture changes little from frame to frame, and so does one that lags behind. Therefore detail and lag are
- * measured besides change.
+/* Measures of how steady generated pictures are, computed from the pictures alone. Change from frame to frame is not
+ * enough: blurred pictures and pictures that lag behind also change little. Therefore detail and lag are measured as
+ * well.
  *
  * Change is the difference between a picture and an earlier one, where each pixel is compared with the place that it
- * came from (struct origins). The measures differ in how that place is known: pixels that stand still (judge_still),
- * motion that is known exactly (known_motion.h), or estimated motion (judge_flow). */
+ * came from (struct origins). That place is known in three ways: for pixels that stand still (judge_still), from motion
+ * that is known exactly (known_motion.h), or from estimated motion (judge_flow). */
 #ifndef APP_BENCH_JUDGES_H
 #define APP_BENCH_JUDGES_H
 
@@ -12,7 +12,7 @@
 
 #include "app/bench/raster.h"
 
-/* For each pixel of a picture, the place in an earlier picture where the same part of the scene was. */
+/* For each pixel of a picture, the position of the same point of the scene in an earlier picture. */
 struct origins {
   int width, height;
   float *xy; /* array [height][width][2]: coordinates x and y in the earlier picture */
@@ -21,8 +21,8 @@ struct origins {
   bool *seen;
 };
 
-/* Allocates origins in which each pixel came from its own position and no pixel is seen. The caller frees them with
- * origins_free. Returns 0, or -1 with err. */
+/* Allocates origins (where each pixel was in the earlier picture). At first each pixel has its own position, and `seen`
+ * is false everywhere. The caller frees them with origins_free. Returns 0, or -1 with err. */
 int origins_make(struct origins *origins, int width, int height, struct error *err);
 void origins_free(struct origins *origins); /* frees the arrays and zeroes the struct; accepts a zeroed struct */
 /* Returns the fraction, 0 to 1, of the pixels that are judged, because the earlier picture shows them (`seen` is
@@ -38,9 +38,9 @@ struct judged {
 /* Returns the mean of the values that were summed; NAN: there were none. */
 double judged_mean(const struct judged *judged);
 
-/* Compares picture `now` with the earlier picture `before`. A pixel counts if its part of the scene is visible in
- * `before` as well (origins->seen). For each such pixel, adds to *judged the absolute difference to the pixel of
- * `before` from which it has moved, in grey levels, averaged over red, green and blue. */
+/* Compares picture `now` with the earlier picture `before`. For each pixel that is visible in both (origins->seen),
+ * adds to *judged the absolute difference from the pixel of `before` that it came from. The difference is in grey
+ * levels, averaged over red, green and blue. */
 void judge_change(struct judged *judged, const struct raster *now, const struct raster *before,
                   const struct origins *origins);
 
@@ -56,10 +56,10 @@ struct blocks {
   float *dxdy; /* [rows][columns][2]: dx and dy of each block, in pixels */
 };
 
-/* Turns an estimated motion into origins (where each pixel came from). `back`: motion from `now` to `before`; `forth`:
- * from `before` to `now`. Because estimates follow the sensor's noise where nothing moves, a block is taken to stand
- * still unless its motion clearly lowers the difference of the denoised pictures. A pixel is seen if both directions
- * agree to one pixel, and if the motion explains the pictures at all. Returns 0, or -1 with err. */
+/* Turns an estimated motion into origins (where each pixel came from). back: motion from `now` to `before`; forth: from
+ * `before` to `now`. Where nothing moves, estimates follow the sensor's noise; so a block counts as still unless its
+ * motion clearly lowers the difference of the denoised pictures. A pixel is seen if both directions agree to one pixel,
+ * and if both blocks look nearly the same where their motion leads. Returns 0, or -1 with err. */
 int judge_flow(struct origins *origins, const struct raster *now, const struct raster *before,
                const struct blocks *back, const struct blocks *forth, struct error *err);
 

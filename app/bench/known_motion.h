@@ -1,5 +1,5 @@
-/* Draws clips whose motion is known exactly, from a still picture: for each frame the place of every part of the still
- * picture is computed, not estimated. */
+/* Draws clips whose motion is known exactly, from a still picture: for each frame the position of every part of the
+ * still picture is computed, not estimated. */
 #ifndef APP_BENCH_KNOWN_MOTION_H
 #define APP_BENCH_KNOWN_MOTION_H
 
@@ -39,9 +39,9 @@ void motion_draw(enum motion motion, const struct raster *still, int at, struct 
  * surroundings. */
 void motion_origins(enum motion motion, int now, int before, struct origins *origins);
 
-/* For frame number `now` of the clip MOTION_CUT_OUT: sets where[height][width] to true for each pixel that the moving
- * ellipse has left: the pixel was covered for the last time `age` frames before that frame (age >= 1). Sets it to false
- * for all other pixels. */
+/* For frame number `now` of the clip MOTION_CUT_OUT, finds the pixels that the moving ellipse has left. Sets
+ * where[height][width] to true for pixels that the ellipse covered last `age` frames earlier (age >= 1), and to false
+ * for all others. */
 void motion_uncovered(int now, int age, int width, int height, bool *where);
 
 #endif

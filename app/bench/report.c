@@ -36,8 +36,8 @@ static void print_rows(const struct report *report, FILE *out) {
   fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
           report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
           engine->device_allocations);
-  /* How many launches, waits, allocations and copies a frame takes is printed only for a device that can have several
-   * runs in flight, such as a GPU: such a device starts the next run without waiting for the host. */
+  /* The numbers of launches, waits, allocations and copies per frame are printed only for a device that can have
+   * several runs in flight, such as a GPU: it starts the next run without waiting for the host. */
   if (engine->depth > 1)
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);

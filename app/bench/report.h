@@ -20,8 +20,8 @@ struct report_row {
 
 enum { REPORT_ROWS_MAX = 16, REPORT_CHANGES_MAX = 2 };
 
-/* How soon the picture shows a change of a control (prompt or strength): the number of pictures presented since the
- * change, up to and including the first one that shows it; median and largest number. */
+/* How soon a change of a control (prompt or strength) is visible: the number of pictures presented after the change, up
+ * to and including the first one that shows it. Median and largest number over all changes. */
 struct report_change {
   const char *name;
   long count; /* number of changes of the control `name` that were measured */

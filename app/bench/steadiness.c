@@ -70,8 +70,8 @@ void steadiness_after_cut(struct steadiness_lag *lag, const struct raster *outpu
   *lag = lag_of(after);
 }
 
-/* Computes what output number `now` would be if the cut-out ellipse had appeared only in this frame: the output for the
- * background without the ellipse, plus the ellipse's effect in a frame that is computed alone. */
+/* Computes what output number `now` would be if the cut-out ellipse had appeared only in this frame. That is the output
+ * for the background, plus the ellipse's effect when the frame is computed alone. */
 static void without_past(struct raster *to, const struct steadiness_frames *cut_out,
                          const struct steadiness_frames *ground, int now) {
   size_t count = (size_t)to->width * to->height * 3;

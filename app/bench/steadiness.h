@@ -22,11 +22,12 @@ struct steadiness_change {
 };
 
 struct steadiness_motion {
-  /* change from each frame to the next one, where each pixel is compared with the place that it came from */
+  /* change from each frame to the next one; each pixel is compared with the pixel of the earlier frame from which it
+   * has moved */
   struct steadiness_change step;
   struct steadiness_change ends; /* change from the first to the last frame, in which small changes have added up */
-  /* fine detail of the outputs, which blur reduces: the energy of the outputs' gradients, divided by the energy of the
-   * gradients of other outputs, made of each frame alone, without earlier frames */
+  /* fine detail of the outputs, which blur reduces: their gradient energy, divided by that of outputs computed for each
+   * frame alone, without earlier frames */
   double detail;
 };
 
@@ -45,8 +46,9 @@ struct steadiness_clip {
   /* changes from frame to frame, over all pixels, in a clip of a still picture to which a camera's noise is added */
   struct steadiness_change noise;
   struct steadiness_lag cut;  /* for how long the picture before a cut (change of scene) remains visible */
-  struct steadiness_lag edge; /* for how long a moving part of the picture remains visible at places that it has left */
-  /* Changes in a real clip: `still` of the pixels that stand still, `warp` of all pixels along the motion that FFmpeg
+  struct steadiness_lag edge; /* for how long a moving part of the picture remains visible at positions that it has
+                               * left */
+  /* Changes in a real clip. still: at the pixels that stand still; warp: at all pixels, along the motion that FFmpeg
    * estimates. */
   struct steadiness_change still, warp;
   double detail;
@@ -70,9 +72,9 @@ int steadiness_of_motion(struct steadiness_motion *figures, enum motion motion, 
 /* Computes for how many frames the picture before the cut of the clip MOTION_CUT stays visible. output: all outputs for
  * that clip. fresh: the outputs from frame MOTION_CUT_AT on, computed without the frames before. */
 void steadiness_after_cut(struct steadiness_lag *lag, const struct raster *output, const struct raster *fresh);
-/* Computes for how many frames the outputs for the clip MOTION_CUT_OUT still show the moving ellipse where it was
- * before. ground: the same clip without the ellipse (MOTION_GROUND). The ellipse changes the output around itself even
- * if a frame is computed without earlier frames; this change does not count. Returns 0, or -1 with err. */
+/* Computes for how many frames the outputs for the clip MOTION_CUT_OUT still show the moving ellipse at its old places.
+ * ground: the same clip without the ellipse (MOTION_GROUND). The ellipse also changes its surroundings in a frame that
+ * is computed alone; that change does not count. Returns 0, or -1 with err. */
 int steadiness_behind_edge(struct steadiness_lag *lag, const struct steadiness_frames *cut_out,
                            const struct steadiness_frames *ground, struct error *err);
 

@@ -211,8 +211,8 @@ static void tell_end(const struct fetch *f, const struct options *options) {
   fputc('\n', stdout);
 }
 
-/* Warns of each file of weights in the repository that was not chosen but is in the folder from before: the loader of
- * models may read it in place of the files that were downloaded. */
+/* Warns of each file of weights in the repository that was not chosen but was already in the folder. The loader of
+ * models may read such a file instead of a downloaded one. */
 static void tell_besides(const struct fetch *f, const struct log *log) {
   for (int i = 0; i < f->list.count; i++) {
     const struct repository_file *file = &f->list.file[i];

@@ -25,8 +25,7 @@ struct join {
   const struct options *options;
   struct log log;
   struct shards shards;
-  /* copy of the command's options, in which the options about reading the input and its sound have the values of the
-   * shards' render */
+  /* copy of the command's options; the options for reading the input and its sound are those of the shards' render */
   struct options of_job;
   struct source_options source;
   const char *input; /* the input whose sound is copied; NULL: none */
@@ -192,7 +191,7 @@ static void show_progress(void *opaque, long pictures) {
 }
 
 /* Returns true if the shards' render went on to the end of the input or of the selected time, and not only to a number
- * of frames. If so, all remaining sound up to that end belongs to the output. */
+ * of frames. All remaining sound up to that end then belongs to the output. */
 static bool is_whole(const struct join *join, long pictures) {
   const struct shard *last = &join->shards.of[join->shards.count - 1];
   return last->record.end.whole && (!join->of_job.frames || pictures < join->of_job.frames);

@@ -27,9 +27,9 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
   double frames = (double)at->frames;
   render->progress.total = render->total > at->skipped ? render->total - at->skipped : 0;
-  /* If OUT has another frame rate than IN, progress is counted in OUT's frames. frames_in_out is the mean number of
-   * OUT's frames for a frame of IN. Frames of IN that are left out (at->skipped) count in this mean, so they are added
-   * to the frames that were made. */
+  /* If OUT and IN have different frame rates, progress is counted in OUT's frames: frames of IN times frames_in_out,
+   * the mean number of OUT's frames per frame of IN. Frames of IN that are left out (at->skipped) are counted as well,
+   * because the mean includes them. */
   if (render->frames_in_out != 1) {
     frames = (double)(at->frames + at->skipped) * render->frames_in_out;
     render->progress.total = lround((double)render->total * render->frames_in_out);
@@ -38,8 +38,8 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   progress_update(&render->progress, lround(frames), at->seconds);
 }
 
-/* Moves the script on over those frames before `seconds` that this process does not render (with --shard), so that its
- * values are the same as in a render of all frames. Returns 0, or -1 with err. */
+/* Advances the script through the frames before `seconds` that this process does not render (--shard). Its values are
+ * then the same as in a render of all frames. Returns 0, or -1 with err. */
 static int catch_up(struct render *render, double seconds, struct error *err) {
   double time;
   int got = 0;
@@ -50,9 +50,8 @@ static int catch_up(struct render *render, double seconds, struct error *err) {
   return got;
 }
 
-/* Called by the pipeline for each frame. Without a script the controls are the same for all frames, except that
- * seed-walk changes the seed. seconds: the frame's time in the source, which is converted to the time since the first
- * frame of the whole render. Returns 0, or -1 with err. */
+/* Called by the pipeline for each frame. Without a script only seed-walk changes the controls, by moving the seed.
+ * seconds: the frame's time in the source. Returns 0, or -1 with err. */
 static int controls_at(void *opaque, struct engine *engine, double seconds, struct controls *controls,
                        struct error *err) {
   struct render *render = opaque;
@@ -89,9 +88,8 @@ static int before_warm_up(void *opaque, const struct frame *frame, double second
   return masking_apply(render->masking, engine, frame, 0, err);
 }
 
-/* Logs a warning if an option makes pictures depend on earlier frames, so that they may differ from those of a render
- * of the whole clip. Called if this process does not make all pictures from the clip's beginning on: it renders only a
- * part, or skips existing pictures. */
+/* Called if this process does not make all pictures from the clip's beginning on. Logs a warning if an option makes
+ * pictures depend on earlier frames, because the pictures may then differ from those of a complete render. */
 static void tell_unfollowed(const struct render *render) {
   const struct earlier_option *option = earlier_option_given(render->options, EARLIER_LOST);
   if (option)
@@ -100,9 +98,9 @@ static void tell_unfollowed(const struct render *render) {
              render->existing.pattern ? "" : ", or where --warmup reaches back to what its pictures depend on");
 }
 
-/* If this process does not begin with the first frame of the whole render (--shard), computes the motion of the frames
- * before. So the motion, and the frame's place on the canvas (an endless plane that follows the camera), are as in a
- * render of all frames. Returns 0, or -1 with err. */
+/* If this process begins later than the whole render (--shard), computes the motion of the frames before. The motion,
+ * and the frame's place on the canvas (an endless plane that follows the camera), are then as in a complete render.
+ * Returns 0, or -1 with err. */
 static int follow_motion(struct render *render, const struct warm_up *warm_up, struct error *err) {
   if (render->cut.begins_later || render->existing.pattern)
     tell_unfollowed(render);
@@ -135,9 +133,9 @@ static int warm_up(struct render *render, const struct source_info *source, stru
   return warm_up_run(&warm_up, err);
 }
 
-/* Sets render->tick, the unit of frame.pts. If this process does not begin with the first frame of the whole render
- * (--shard), aligns control source and mask with the time of that frame, and lists the times of the frames in between,
- * which a script needs. Returns 0, or -1 with err. */
+/* Sets render->tick, the unit of frame.pts. If this process does not render the first frame of the whole render
+ * (--shard), also aligns control source and mask with that frame's time, and lists the times of the frames before its
+ * own, which a script needs. Returns 0, or -1 with err. */
 static int begin_part(struct render *render, struct error *err) {
   struct source_info info;
   source_get_info(render->source, &info);
@@ -152,8 +150,8 @@ static int begin_part(struct render *render, struct error *err) {
                          : 0;
 }
 
-/* Called if a render has written no picture because of an error of its input. True if the render is that of a shard of
- * a picture sequence, with a file of its own: the shard's pictures are then missing or damaged in the sequence. */
+/* Called if a render has written no picture because of an error of its input. Returns true if it rendered a shard of a
+ * picture sequence into a file for that shard: the shard's input pictures are then missing or damaged. */
 static bool lacks_pictures(const struct render *render) {
   return render->cut.is_shard && render->cut.is_sequence && !atomic_load(&setup_stop) &&
          sink_has_part(render->output, render->container);
@@ -231,11 +229,12 @@ static bool is_blended(const struct parameters *values) {
   return blended;
 }
 
-/* Returns the largest number of frames that the engine may take in one run. The number does not depend on how many
- * frames are rendered: with other runs, pictures differ by rounding, and separately rendered parts must fit together.
- * It is 1 in three cases: with a source in real time, because the first frames of a run would wait for the last one; if
- * mask or values can differ from frame to frame, because all frames of a run share them; and with a stream batch or a
- * bank (data of earlier frames), because each run continues the run before. */
+/* Returns the largest number of frames in one run of the engine. It does not depend on the number of frames to render:
+ * pictures from runs of other lengths differ by rounding, and parts that are rendered separately must fit together.
+ *
+ * The result is 1 in three cases: a realtime source, because its first frames would wait for the last one of a run;
+ * values or a mask that can change, because all frames of a run share them; a stream batch or a bank, because each run
+ * continues the run before. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   bool alone = info->realtime || options->values.stream_batch || values_bank_room(&options->values, 0) ||
@@ -306,8 +305,8 @@ static int check_rate(const struct options *options, struct error *err) {
                    other);
 }
 
-/* Does what render_check and render_input both begin with: completes the options, and checks input and output. Returns
- * 0, or -1 with err. */
+/* The common beginning of render_check and render_input: completes the options, and checks input and output. Returns 0,
+ * or -1 with err. */
 static int begin(struct render *render, struct error *err) {
   const struct options *options = render->options;
   if (setup_source_options(&render->source_options, options, false, render->log, err))
@@ -350,8 +349,8 @@ static void end_without_output(struct render *render) {
   end_at_once(render, frames > 0 ? frames : 0);
 }
 
-/* Makes the output of an unfinished file that has all pictures already. Returns 0, or -1 with err, whose status is
- * STATUS_INPUT if the output is there, but lacks a side track. */
+/* Makes the output from an unfinished file that already has all pictures. Returns 0, or -1 with err. If err's status is
+ * STATUS_INPUT, the output may exist and lack only a side track. */
 static int complete(struct render *render, const struct options *options, struct error *err) {
   long pictures;
   int status = resuming_complete(&render->resuming, options, render->replace, &render->cut, &render->source_options,
@@ -482,8 +481,7 @@ done:
   beside_close(&render.beside);
   free(render.mark);
   side_feed_close(&render.feed);
-  /* An error, such as a truncated file, may be the consequence of an interruption; then the user is told of the
-   * interruption instead. */
+  /* An error such as a truncated file may result from an interruption; the interruption is reported instead. */
   if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED && err->status != STATUS_OUTPUT)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;

@@ -74,8 +74,8 @@ struct render {
 /* Returns the largest number of frames to read from the source: --frames, minus the pictures that an unfinished file of
  * an earlier attempt contains; 0: no limit. */
 long render_frames(const struct render *render);
-/* Returns how many frames OUT gets for each frame of IN, on average. It is not 1 with --fps, nor with GIF, which holds
- * no more than 50 frames a second, if IN has more. fps: IN's frames a second; 0: unknown. */
+/* Returns how many frames OUT gets for each frame of IN, on average. The number differs from 1 with --fps, and for a
+ * GIF if IN has more than 50 frames a second. fps: IN's frames a second; 0: unknown. */
 double render_frames_in_out(const struct render *render, double fps);
 /* Returns true if OUT gets the input's alpha channel. */
 bool render_keeps_alpha(const struct options *options);
@@ -85,13 +85,13 @@ int render_check_output(struct render *render, struct error *err);
 /* Functions that pipeline.h calls as `skips` and `open_sink`; `opaque` points to the struct render. */
 int render_skips(void *opaque, struct frame *frame, struct error *err);
 int render_open_sink(void *opaque, struct sink **sink, struct error *err);
-/* Called if a shard has no picture, because its pictures are missing or damaged in the input. Leaves the shard's file
- * and manifest, so that the command join recognises an empty shard. Puts the shard's name before err, which is the
- * input's error; or replaces err if the file cannot be written. */
+/* Called if a shard has no pictures because they are missing or damaged in the input. Writes the shard's file and
+ * manifest without pictures, so that the command join recognises an empty shard. Prefixes err, the input's error, with
+ * the shard's name; replaces err if the file cannot be written. */
 void render_leave_empty(struct render *render, struct error *err);
-/* Called if an output that is one file could not be completed. Another process may have made the same output meanwhile:
- * the same shard, or a whole output with as many pictures of the same size. If so, and with --skip-existing, removes
- * the unfinished file `part` of this process, logs that, and returns true. Otherwise returns false. */
+/* Called if an output of one file could not be completed. If another process has made the same output meanwhile (the
+ * same shard, or an output with as many pictures of the same size), and --skip-existing is given, removes this
+ * process's unfinished file `part`, logs that, and returns true. Otherwise returns false. */
 bool render_gives_way(const struct render *render, const char *part);
 /* Prints the last line of a render: number of OUT's frames and, if it differs, of the pictures that were made; speed;
  * and the stage that limited the speed. */

@@ -39,7 +39,7 @@ static void tell_failure(struct batch *batch, int number, const struct error *er
     batch->status = err->status;
 }
 
-/* Fails if a file that is read anew for each input (mask, script and so on) is a pipe, which can be read only once. */
+/* Fails if a file that is read again for each input (mask, script and so on) is a pipe, which can be read only once. */
 static int check_once(const struct options *options, struct error *err) {
   const struct {
     const char *option, *file;

@@ -1,7 +1,8 @@
-/* Alerts tell the operator that something is lost (the source, a receiver), or that something other than new pictures
- * is shown (freeze, blackout). An alert lasts as long as its cause. The window's thread raises and ends alerts; a
- * struct alerts is a plain value, and other threads get copies. The window, remote programs and the web page show the
- * same alerts. There is at most one alert of each kind. */
+/* Alerts tell the operator that something is lost (the source, a receiver), or that new pictures are not shown (freeze,
+ * blackout). An alert lasts as long as its cause, and there is at most one of each kind.
+ *
+ * Only the window's thread raises and ends alerts. A struct alerts is a plain value, and other threads get copies. The
+ * window, remote programs and the web page show the same alerts. */
 #ifndef APP_CONTROL_ALERTS_H
 #define APP_CONTROL_ALERTS_H
 
@@ -41,7 +42,7 @@ struct alert {
   char reason[ALERT_REASON_MAX]; /* explanation that is shown after the alert's words; "": there is none */
   int64_t since_ns;              /* time at which the alert was raised, on the clock of platform_now_ns */
   int64_t since_s;               /* time at which the alert was raised, in seconds of Unix time */
-  /* when the alert will end by itself, in seconds of Unix time; 0: it ends only with its cause */
+  /* when the alert ends even if its cause remains, in seconds of Unix time; 0: it ends only with its cause */
   int64_t until_s;
 };
 
@@ -55,7 +56,7 @@ struct alerts {
 void alerts_raise(struct alerts *alerts, enum alert_kind kind, int64_t now_ns, const char *words, const char *reason);
 /* Ends an alert. Does nothing if the alert is not raised. */
 void alerts_end(struct alerts *alerts, enum alert_kind kind);
-/* Sets in how many seconds from now an alert will end by itself. Does nothing if the alert is not raised. */
+/* Lets an alert end this many seconds from now, even if its cause remains. Does nothing if the alert is not raised. */
 void alerts_last(struct alerts *alerts, enum alert_kind kind, double seconds);
 /* Returns true if the same kinds of alerts are raised in a and b, with the same words, reasons, beginnings and ends. */
 bool alerts_equal(const struct alerts *a, const struct alerts *b);

@@ -79,8 +79,8 @@ static void set_beginning(struct beats *beats, double tempo, int64_t at_ns, doub
 
 /* --- setting the clock by taps of a key --- */
 
-/* A tap is a press of the key by which the user gives the tempo. It continues a series of taps if the time since the
- * tap before it is between these two multiples of the time between the two taps before it. */
+/* A tap is a press of the key by which the user gives the tempo. The time since the last tap is compared with the time
+ * between the two taps before: a tap outside these two multiples of it begins a new series. */
 static const double tap_least = 0.6, tap_most = 1.6;
 
 static bool continues(const struct taps *taps, int64_t now_ns) {
@@ -112,23 +112,22 @@ bool taps_take(struct taps *taps, struct beats *beats, int64_t now_ns) {
 
 /* --- setting the clock of beats by onsets (beginnings of sounds) --- */
 
-/* age in seconds beyond which an onset (the beginning of a sound) is forgotten; shortest and longest time in seconds
- * between two beats that is looked for */
+/* onset_age_s: age beyond which an onset (the beginning of a sound) is forgotten; period_least_s, period_most_s:
+ * shortest and longest time between two beats in the search for the tempo; all in seconds */
 static const double onset_age_s = 8, period_least_s = 60 / 160.0, period_most_s = 60 / 80.0;
 /* The search for the tempo tries one period (time between two beats) after another, from the shortest to the longest.
  * Each period is the one before it multiplied by this number. */
 static const double period_step = 1.004;
-/* on_beat_s: largest time in seconds between an onset and a beat with which the onset counts as on the beat.
- * compared_most: largest number of beats between two onsets that are compared; over more beats, a small error of the
- * period would add up. */
+/* on_beat_s: an onset counts as on the beat if it is at most this many seconds from it. compared_most: onsets more than
+ * this many beats apart are not compared, because a small error of the period would add up. */
 static const double on_beat_s = 0.025, compared_most = 4;
 /* The onsets have a steady beat if at least STEADY_LEAST beats have an onset, and these are at least the fraction
  * steady_share of all beats since the first onset. */
 static const double steady_share = 0.6;
 enum { STEADY_LEAST = 4 };
 
-/* Returns the number of pairs of onsets that are a whole number of periods apart; a pair counts less, down to 0, the
- * less precisely its distance fits. */
+/* Counts the pairs of onsets whose distance is a whole number of periods. A pair counts 1 if its distance fits exactly,
+ * and less, down to 0, the more it differs. */
 static double count_pairs(const double *seconds, int count, double period) {
   double sum = 0;
   for (int i = 0; i < count; i++)
@@ -201,7 +200,7 @@ static struct found find_beat(const double *seconds, int count) {
 bool onsets_take(struct onsets *onsets, struct beats *beats, int64_t now_ns) {
   double seconds[ONSETS_MAX];
   if (onsets->count && now_ns <= onsets->at_ns[onsets->count - 1])
-    /* time went back, because the sound was begun again at another position; the onsets found so far no longer count */
+    /* time went back because the sound was restarted at another position; the onsets found so far no longer count */
     onsets->count = 0;
   append(onsets->at_ns, &onsets->count, ONSETS_MAX, now_ns);
   while ((double)(now_ns - onsets->at_ns[0]) * 1e-9 > onset_age_s)

@@ -1,6 +1,6 @@
-/* A clock of beats: a tempo, and the beat at one moment, from which the beat at every other moment follows. It is set
- * by taps of a key, a MIDI clock, the beat of the sound input or the user. Structs here are plain values, and the
- * functions read no clock: times are passed to them, in nanoseconds of platform_now_ns. */
+/* A clock of beats: a tempo, and the beat at one moment. The beats at all other times follow from these. Taps of a key,
+ * a MIDI clock, the sound input's beat or the user set the clock. Structs here are plain values. The functions read no
+ * clock; they are given times in nanoseconds of platform_now_ns. */
 #ifndef APP_CONTROL_BEATS_H
 #define APP_CONTROL_BEATS_H
 
@@ -48,9 +48,9 @@ void beats_set_beat(struct beats *beats, double beat, int64_t now_ns);
  * a_bar: beats in a bar. */
 void beats_set_bar_phase(struct beats *beats, int a_bar, double phase, int64_t now_ns);
 
-/* Fits a straight line, by least squares, to the times of `count` beats (or ticks of a clock) that follow each other.
- * Returns the seconds from one beat to the next on that line. Stores in *last the time that the line gives for the last
- * beat, in seconds after the measured time at_ns[count - 1]. count is at least 2. */
+/* Fits a straight line, by least squares, to the times of `count` consecutive beats or clock ticks (count >= 2).
+ * Returns the line's seconds per beat. Stores in *last the line's time of the last beat, in seconds after the measured
+ * time at_ns[count - 1]. */
 double beats_fit(const int64_t *at_ns, int count, double *last);
 
 enum { TAPS_MAX = 8 };
@@ -70,9 +70,9 @@ struct onsets {
   int64_t at_ns[ONSETS_MAX]; /* times of the last onsets, oldest first */
   int count;
 };
-/* Takes an onset of sound at now_ns, and looks for a beat in the onsets of the last 8 seconds. The tempo is assumed to
- * be from 80 to 160 beats per minute; otherwise half or twice of the true tempo would fit as well. Returns true if the
- * onsets have a steady beat and *beats was set; beats are then counted on from the number in *beats. */
+/* Adds an onset of sound at now_ns, and looks for a beat in the onsets of the last 8 seconds. The tempo is taken to be
+ * 80 to 160 beats per minute; otherwise half or twice the true tempo would also fit. Returns true if a steady beat was
+ * found and *beats was set. The number of the beat continues from *beats. */
 bool onsets_take(struct onsets *onsets, struct beats *beats, int64_t now_ns);
 
 #endif

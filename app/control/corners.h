@@ -20,9 +20,9 @@ void corners_placement(const struct parameters *values, struct placement *placem
  * the four corners would then make no good shape (placement_corners_good). */
 void corners_move(struct live_state *state, int corner, double x, double y, int64_t now_ns);
 
-/* Handles a key while corners are edited: arrow keys move the corner that is edited by a two-thousandth of the window,
- * Tab goes on to the next corner, Del puts it back into the window's own corner, Esc ends editing. Returns false if
- * corners are not edited or the key means none of this. */
+/* Handles a key while corners are edited. Arrow keys move the selected corner by 1/2000 of the window, Tab selects the
+ * next corner, Del moves it back to the window's own corner, and Esc ends editing. Returns false if corners are not
+ * edited or the key has no such meaning. */
 bool corners_key(struct live_state *state, int key, int64_t now_ns);
 
 /* Handles a press of the mouse button (pressed true) or a movement with the button held down, at x, y in widths and

@@ -11,9 +11,8 @@ static double level(const struct cover *cover, const struct cover_slide *slide, 
   return slide->from + (slide->to - slide->from) * progress(cover, slide, now_ns);
 }
 
-/* Starts a fade of one opacity from its present level to the level `to`. A fade from 0 to 1 takes fade_s seconds; a
- * fade over a part of that range takes the same part of the time, so that the opacity always changes at the same
- * speed. */
+/* Starts a fade of one opacity from its present level to `to`. All fades have the same speed: a fade from 0 to 1 takes
+ * fade_s seconds. */
 static void slide_to(struct cover *cover, struct cover_slide *slide, double to, int64_t now_ns) {
   if (slide->to != to)
     *slide = (struct cover_slide){level(cover, slide, now_ns), to, now_ns};

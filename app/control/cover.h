@@ -1,6 +1,6 @@
-/* The cover is what is drawn over the engine's picture: the source (parameter bypass), black (parameter blackout), or
- * an earlier picture that stays on screen (parameter freeze). Each of them fades in and out. The window draws the cover
- * without the engine, so that covering works even if the engine hangs. A struct cover is a plain value. */
+/* The cover is what is drawn over the engine's picture: the source (parameter bypass), black (blackout), or an earlier
+ * picture (freeze). Each fades in and out. The window draws the cover without the engine, so it works even if the
+ * engine hangs. A struct cover is a plain value. */
 #ifndef APP_CONTROL_COVER_H
 #define APP_CONTROL_COVER_H
 
@@ -25,9 +25,8 @@ struct cover {
   double fade_s; /* seconds of a fade from 0 to 1; cover_follow copies it from the parameter fade */
 };
 
-/* Compares the parameters bypass, blackout and freeze with the levels to which their last fades lead. For each that
- * differs, starts a fade at time now_ns (of platform_now_ns). `instead` true: the source is shown in place of the
- * picture even if bypass is off, for example because the engine has failed. */
+/* Starts a fade at now_ns (platform_now_ns) of each opacity whose parameter (bypass, blackout, freeze) has changed.
+ * instead: true: the source is shown even if bypass is off, for example because the engine has failed. */
 void cover_follow(struct cover *cover, const struct parameters *values, bool instead, int64_t now_ns);
 /* Ends all fades: each opacity gets the value to which its fade leads. */
 void cover_jump(struct cover *cover);

@@ -21,9 +21,9 @@ struct fade {
 /* Initialises the fade. shares: the weight that each prompt has in the picture; no weight is changing at first. */
 void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
 
-/* Sets the shares (weights of the prompts in the picture) that are to be reached. If the share of a prompt becomes 0 or
- * stops being 0, a new fade begins at now_ns from the shares of that moment. Otherwise a fade that is under way
- * continues towards the new shares without starting anew; if none is under way, the new shares apply at once. */
+/* Sets the weights that the prompts shall reach. If a prompt's weight becomes 0 or stops being 0, a new fade begins at
+ * now_ns from the present weights. Otherwise a fade that is under way goes to the new weights, and without a fade they
+ * apply at once. */
 void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns);
 
 /* Begins a fade of duration_ns nanoseconds from the prompts' weights at now_ns to the weights in `shares`. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Largest change of seed + seed-position, from the glide's beginning to its end, for which the glide moves
+/* Seeds count as near if seed + seed-position changes by at most this much in the glide. The glide then moves
  * seed-position steadily, so that the noise passes through all positions in between. */
 static const double seeds_most = 1;
 
@@ -31,7 +31,7 @@ void glide_set(struct glide *glide, struct parameters *changes, int64_t begin_ns
   glide->halfway = false;
 }
 
-/* --- prompts during a glide (gradual change): their texts, weights and slots (places of encoded texts) --- */
+/* --- prompts during a glide (gradual change): their texts, weights and slots (storage for encoded texts) --- */
 
 static bool is_of_prompts(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_BLEND || id == PARAMETER_SHOWN_PROMPT;
@@ -43,8 +43,8 @@ static void set_text(struct settings *settings, int prompt, const struct paramet
                       &ignored);
 }
 
-/* Returns the number (from 1) of a prompt that is shown neither now nor at the glide's end, and whose slot (place for
- * an encoded prompt) contains no other prompt's text; 0: there is none. */
+/* Returns the number (from 1) of a prompt that is not shown now or at the glide's end, and whose slot (storage for an
+ * encoded prompt) contains no other prompt's text. Returns 0 if there is none. */
 static int find_free(const struct glide *glide, const float now[SLOT_PRESETS]) {
   for (int place = SLOT_PRESETS; place >= 1; place--) {
     bool taken = now[place - 1] > 0 || glide->shares[place - 1] > 0;
@@ -56,9 +56,9 @@ static int find_free(const struct glide *glide, const float now[SLOT_PRESETS]) {
   return 0;
 }
 
-/* For each prompt that is shown at the glide's end with another text than now: chooses a slot whose text is not shown
- * now (glide->place), so that old and new text can fade, and sets the new text there. If no slot is free, nothing is
- * set yet. */
+/* Finds slots for the new texts of prompts that will be shown. A prompt that is shown now needs another slot, whose
+ * text is not shown, so that old and new text can be cross-faded. glide->place[] gets the slots, which get the texts.
+ * If no slot is free, nothing is set yet. */
 static void place_prompts(struct glide *glide, struct settings *settings, int64_t now_ns) {
   float now[SLOT_PRESETS];
   fade_apply(&settings->fade, now_ns, now);
@@ -78,8 +78,8 @@ static void place_prompts(struct glide *glide, struct settings *settings, int64_
   }
 }
 
-/* Starts a fade, of length_ns, to a blend of prompts with these weights, and stores the weights in the parameter blend.
- * shares[i]: weight of the text in the slot (place for an encoded prompt) of prompt i + 1. */
+/* Starts a fade of length_ns to a blend of prompts with the weights `shares`, and stores the weights in the parameter
+ * blend. shares[i]: weight of the text in the slot (storage for an encoded prompt) of prompt i + 1. */
 static void show(struct settings *settings, const float shares[SLOT_PRESETS], int64_t now_ns, int64_t length_ns) {
   struct error ignored;
   for (int i = 0; i < SLOT_PRESETS; i++)
@@ -103,10 +103,9 @@ static bool has_prompts(const struct glide *glide, const struct parameters *valu
   return parameters_same(values, &glide->last.values, PARAMETER_SHOWN_PROMPT, 0);
 }
 
-/* Sets the texts of prompts that the glide (gradual change of values) brings. Leaves out slots that hold the text of
- * another prompt during the glide. at_end: true: the glide is over; false: it begins. At the beginning, two more kinds
- * of prompts are left out: those that fade away, which keep their old text, and those whose new text is in another slot
- * during the glide. */
+/* Sets the texts of prompts that the glide changes. at_end: true: the glide is over; false: it begins. Both times, a
+ * slot that holds another prompt's text during the glide is left out. At the beginning, a prompt whose new text is in
+ * another slot is left out too, and so is one that fades away; both get their new texts at the end. */
 static void set_texts(struct glide *glide, struct settings *settings, bool at_end) {
   for (int i = 0; i < SLOT_PRESETS; i++) {
     bool lent = false;
@@ -118,8 +117,8 @@ static void set_texts(struct glide *glide, struct settings *settings, bool at_en
   }
 }
 
-/* During the glide, some slots (places for encoded prompts) contained another prompt's text. Sets in each of these
- * slots the text of its own prompt. */
+/* During the glide, some slots (storage for encoded prompts) contained another prompt's text. Sets each of them back to
+ * the text of its own prompt. */
 static void return_places(struct glide *glide, struct settings *settings) {
   for (int i = 0; i < SLOT_PRESETS; i++) {
     int lent = glide->place[i];
@@ -128,9 +127,9 @@ static void return_places(struct glide *glide, struct settings *settings) {
   }
 }
 
-/* Sets the texts and weights of prompts to the new values. If a prompt's text was stored in another slot (place for an
- * encoded prompt), both slots contain the same text now: the fade from one to the other cannot be seen, and gives the
- * engine time to encode the text in the prompt's own slot. */
+/* Sets the texts and weights of prompts to the new values. If a prompt's new text was in another slot, both slots
+ * contain it now. The picture does not change during the fade between the two slots, while the engine encodes the text
+ * in the prompt's own slot. */
 static void end_prompts(struct glide *glide, struct settings *settings, int64_t now_ns) {
   bool moved = false;
   set_texts(glide, settings, true);
@@ -177,9 +176,9 @@ static void set_seed(struct settings *settings, int64_t seed, double position) {
   set_number(settings, PARAMETER_SEED_POSITION, 0, position);
 }
 
-/* Chooses the way of the noise if an earlier glide has stopped between two seeds. way_share becomes how far the noise
- * is from the first of them to the second, 0 to 1. way_end becomes the seed to which it goes first, 0: the first, 1:
- * the second. That is the seed that the new values ask for, if it is one of the two, else the nearer one. */
+/* An earlier glide may have stopped between two seeds. Sets way_share, how far the noise is from the first of them to
+ * the second (0 to 1), and way_end, the one to which it goes first (0: the first, 1: the second). That one is the
+ * target seed, if it is one of the two, else the nearer one. */
 static void find_way(struct glide *glide, const struct settings *settings) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   int64_t target = to->seed + (int64_t)round(to->seed_position);
@@ -192,10 +191,16 @@ static void find_way(struct glide *glide, const struct settings *settings) {
     glide->way_end = 0;
 }
 
-/* Sets the noise during a glide between two seeds that are far apart. The noise changes at one speed, in up to four
- * steps: if an earlier glide has stopped between two seeds, to one of these two; by seed-position to the nearest whole
- * seed; straight to the whole seed that is nearest to the target; by seed-position to the target. part: fraction of the
- * glide that has passed, 0 to 1. */
+/* Sets the noise during a glide between distant seeds. part: fraction of the glide that has passed, 0 to 1. The noise
+ * moves at constant speed in up to four steps:
+ *
+ * 1. if an earlier glide stopped between two seeds, to one of these;
+ *
+ * 2. along seed-position to the nearest whole seed;
+ *
+ * 3. straight to the whole seed nearest to the target;
+ *
+ * 4. along seed-position to the target. */
 static void go_far(const struct glide *glide, struct settings *settings, double part) {
   const struct parameters *from = &glide->from, *to = &glide->to;
   bool on_way = glide->way_share > 0, other_end = on_way && glide->way_end;
@@ -253,8 +258,8 @@ static void follow_noise(struct glide *glide, struct settings *settings, double 
   marks[PARAMETER_SEED] = marks[PARAMETER_SEED_POSITION] = 0;
 }
 
-/* True for parameters whose value is a place in a file. They do not change gradually, because the places between two of
- * them are of no use. */
+/* True for parameters whose value is a position in a file. They do not change gradually, because positions between the
+ * old and the new one have no use. */
 static bool is_place(enum parameter id) {
   return id == PARAMETER_CLIP_POSITION || id == PARAMETER_CLIP_TIME_LEFT || id == PARAMETER_CLIP_IN ||
          id == PARAMETER_CLIP_OUT;

@@ -24,7 +24,7 @@ struct key_binding {
   char words[KEY_VALUE_MAX];
 };
 
-/* The bindings of a file, no two of which have the same key. Initialise with zeros: there are no bindings. */
+/* The bindings of a file; each key has at most one. Initialise with zeros: there are no bindings. */
 struct key_bindings {
   struct key_binding entry[KEY_BINDINGS_MAX];
   int count;

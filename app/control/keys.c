@@ -52,9 +52,8 @@ static void tell_blend(struct live_state *state, int64_t now_ns) {
   live_notice(state, now_ns, "%s", words);
 }
 
-/* Adds a prompt to the blend (mixture of several prompts), or removes it if the blend contains it. If there was no
- * blend, the prompt that was shown becomes part of the new one. If only one prompt is left in the blend, the blend ends
- * and that prompt is shown alone. */
+/* Adds a prompt to the blend, or removes it if it is in the blend. A new blend also gets the prompt that was shown. If
+ * one prompt is left, the blend ends and that prompt is shown alone. */
 static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
   int alone = (int)state->settings.values.shown_prompt;
   bool comes = live_blend_weight(state, prompt) <= 0;
@@ -110,7 +109,7 @@ static void run_switch(struct live_state *state, const struct command_call *call
   live_set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
-/* Sets the parameter mirror to the opposite of what is shown now: "on" or "off", even if it was "auto". */
+/* Sets the parameter mirror to "on" or "off", the opposite of what is shown now, even if it was "auto". */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
   bool mirrored = wish == MIRROR_ON || (wish == MIRROR_AUTO && state->mirrored);
@@ -243,7 +242,7 @@ static void run_midi_learn(struct live_state *state, const struct command_call *
     live_notice(state, call->now_ns, "MIDI: nothing is learnt");
 }
 
-/* Shows the source at once instead of the network's picture. Switches off what changes the picture by itself
+/* Shows the source at once instead of the network's picture. Switches off what changes the picture automatically
  * (modulation, the change of the seed) and what hides or stops the source (freeze, blackout, pause, split). */
 static void run_panic(struct live_state *state, const struct command_call *call) {
   static const enum parameter off[] = {PARAMETER_MODULATION, PARAMETER_SEED_WALK, PARAMETER_FREEZE,

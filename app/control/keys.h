@@ -1,14 +1,14 @@
-/* The commands of the live window, which users run by keys. One table lists all commands with their keys; the key
- * handling, the help overlay, the manual and remote clients use the table. A command changes struct live_state and
- * nothing else; the window and the engine thread act on the changed state. Only the main thread runs commands. */
+/* The commands of the live window. One table lists them with their keys; key handling, help overlay, manual and remote
+ * clients all use it. A command only changes struct live_state, which the window and the engine's thread then follow.
+ * Only the main thread runs commands. */
 #ifndef APP_CONTROL_KEYS_H
 #define APP_CONTROL_KEYS_H
 
 #include "app/control/live_state.h"
 
-/* A key is represented by the character that it types, or by one of these numbers. On keyboard layouts that cannot type
- * the characters of commands (other scripts, digits only with Shift) the window passes a character chosen by the key's
- * position instead. KEY_CONTROL is added to a digit or a small letter while Ctrl is held. */
+/* A key is the character that it types, or one of these numbers. Some keyboard layouts cannot type the commands'
+ * characters (other scripts, digits only with Shift); there the window passes a character chosen by the key's position.
+ * With Ctrl, KEY_CONTROL is added to a digit or small letter. */
 enum key {
   KEY_NONE = 0,
   KEY_ESCAPE = 256,
@@ -50,7 +50,7 @@ struct command_entry {
   bool needs_engine; /* true: the command does nothing until the engine is open */
   void (*run)(struct live_state *state, const struct command_call *call);
   enum parameter parameter; /* the parameter that the command changes; PARAMETER_NONE: it changes none */
-  /* value that the command gets (in call->value) when its key is pressed; NaN: it gets the number of the digit key */
+  /* value that call->value gets when the command's key is pressed; NaN: the number of the digit key */
   double value;
   bool here; /* true: only keys at the window run the command; remote clients cannot */
   /* true: call->now_ns is the time at which a remote client asked for the command; false: the time at which it is

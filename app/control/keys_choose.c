@@ -119,10 +119,9 @@ void run_show(struct live_state *state, const struct command_call *call) {
     live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BOTH ? " beside the picture" : "");
 }
 
-/* Returns the index of the choice that a key selects next: the one after the present choice, or the first one if the
- * parameter's present text is the last choice or none of them. Stores this step in *last: the choice before and the
- * choice selected. A choice that the engine has refused in the last step, so that the old one is in use again, is
- * skipped; otherwise the key would try it for ever. */
+/* Returns the index of the choice that a key selects next: the one after the present choice, or the first if the
+ * present text is the last choice or no choice. Stores in *last the choice before and the one selected. Skips a choice
+ * that the engine refused in the last step, because the key would otherwise never get past it. */
 static int choose_next(const struct live_state *state, enum parameter id, int index,
                        const struct parameter_choices *choices, struct last_choice *last) {
   const char *text = parameters_text(&state->settings.values, id, index);
@@ -181,7 +180,7 @@ static bool is_elsewhere(const struct parameters *values, enum parameter id, int
 }
 
 /* Returns the next of `files` that no other instance of the parameter (lora or style) uses; NULL: there is no such file
- * but the present one. */
+ * except the present one. */
 static const char *next_file(const struct live_state *state, enum parameter id, int index,
                              const struct parameter_choices *files, struct last_choice *last) {
   const struct parameters *values = &state->settings.values;

@@ -48,8 +48,8 @@ void run_seek_start(struct live_state *state, const struct command_call *call) {
   live_set(state, PARAMETER_CLIP_POSITION, 0, call->now_ns);
 }
 
-/* Asks to set the clip's in point or its out point to the present place. The command's value in the table of commands
- * says which of the two. */
+/* Asks to set the clip's in point or out point to the present position. The command's value in the table of commands
+ * says which one. */
 void run_mark(struct live_state *state, const struct command_call *call) {
   state->clip_marks |= (unsigned)call->entry->value;
 }

@@ -8,9 +8,9 @@
 
 #include "app/control/modulation.h"
 
-/* Number that is added to the number of cycles before a wave's value is computed. beats_next_ns gives the time of the
- * next beat, but the beat computed for that time may be a little less than a whole number. With this addition a wave
- * that changes on the beat has changed at that time. */
+/* Number added to the number of cycles before a wave's value is computed. At the time from beats_next_ns, the computed
+ * beat may be a little below a whole number; without this addition, a wave that changes on the beat would change too
+ * late. */
 static const double cycle_rounding = 1e-9;
 
 static double random_value(int64_t cycle, int number) {
@@ -61,8 +61,9 @@ static int set_word(struct parameters *values, enum parameter id, int number, co
   return parameters_parse(values, id, number, word, err);
 }
 
-/* Sets the numbers that follow the wave in the text: AMOUNT@PERIODb, or AMOUNT@PERIODs, and perhaps +PHASE. Returns 0;
- * 1 if the text has another form; or -1 with err set if a number is out of range. */
+/* Sets the numbers that follow the wave in the text: AMOUNT@PERIODb for a period in beats, or AMOUNT@PERIODs for one in
+ * seconds; +PHASE may follow. Returns 0; 1 if the text has another form; or -1 with err set if a number is out of
+ * range. */
 static int set_numbers(struct parameters *values, int number, const char *rest, struct error *err) {
   double amount, period, phase = 0;
   rest = read_number(rest, &amount);

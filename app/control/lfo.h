@@ -1,7 +1,7 @@
-/* LFOs (low-frequency oscillators): waves that add to a parameter's value, by the beat or by time. Each has parameters
- * of its own: lfo[] names the parameter that it moves, lfo[].wave, .period, .unit, .phase and .amount describe the
- * wave. As with sound (modulation.h), the value that users see and save does not change. The functions read no
- * clock. */
+/* LFOs (low-frequency oscillators): waves that are added to a parameter's value, in time with the beat or with the
+ * clock. Parameters describe each LFO: lfo[] names the parameter that it changes, and lfo[].wave, .period, .unit,
+ * .phase and .amount define the wave. As with sound (modulation.h), the value that users see and save stays the same.
+ * The functions read no clock. */
 #ifndef APP_CONTROL_LFO_H
 #define APP_CONTROL_LFO_H
 
@@ -36,8 +36,8 @@ struct lfos {
   uint64_t texts; /* the version of the parameters' texts (parameters.texts) from which `id` and `index` were read */
 };
 
-/* Computes the LFOs' offsets at time now_ns. LFOs by the beat have the offset 0 as long as there is no tempo. Returns
- * true if any LFO changes a parameter. */
+/* Computes the LFOs' offsets at time now_ns. An LFO that follows the beat has the offset 0 while there is no tempo.
+ * Returns true if any LFO changes a parameter. */
 bool lfos_follow(struct lfos *lfos, const struct parameters *values, const struct beats *beats, int64_t now_ns);
 /* Adds the present offsets of the LFOs to the parameters' values in *settings, which is a copy for one frame. */
 void lfos_apply(const struct lfos *lfos, struct settings *settings);

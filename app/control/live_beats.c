@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* The times of a MIDI clock's messages and of taps (presses of the tempo key) are never quite even. So the parameter
- * tempo is set to the clock's tempo only if the two differ by more than tempo_least (beats per minute), and the
- * parameter beat goes back only if the clock is behind it by more than back_least (beats). */
+/* MIDI clocks and taps are never quite even. So the parameter tempo changes only if the clock's tempo differs by more
+ * than tempo_least beats per minute, and the parameter beat goes back only if the clock is more than back_least beats
+ * behind it. */
 static const double tempo_least = 0.05, back_least = 0.1;
 
 static bool take_mark(struct parameters *values, enum parameter id) {

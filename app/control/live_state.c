@@ -72,9 +72,8 @@ static bool same_size(const struct parameter_size *a, const struct parameter_siz
   return a->width == b->width && a->height == b->height;
 }
 
-/* Notices a size that was set in another way than by keys. Keys make the size larger and smaller in steps from
- * sizes.asked; sizes.now is the last size that keys have set or this function has seen. If the present size differs
- * from sizes.now, sizes.asked becomes the present size. */
+/* Notices a size that was set otherwise than by keys. Keys change the size in steps from sizes.asked. If the present
+ * size differs from sizes.now, the last size that keys set or this function saw, it becomes sizes.asked. */
 static void follow_asked(struct live_state *state) {
   struct size_steps *sizes = &state->sizes;
   const struct parameter_size *now = &state->settings.values.size;
@@ -83,9 +82,9 @@ static void follow_asked(struct live_state *state) {
   sizes->now = *now;
 }
 
-/* Finds the allowed size whose longest side is nearest to `longest`. The allowed sizes lie about `step` pixels apart
- * and include the size that the user asked for, so that repeated steps reach each size once. Returns false if there is
- * no allowed size. */
+/* Finds the allowed size whose longest side is nearest to `longest`. Allowed sizes are about `step` pixels apart and
+ * include the size that the user asked for. Repeated steps therefore reach each size once. Returns false if there is no
+ * allowed size. */
 static bool find_stop(const struct live_state *state, double longest, double step, struct parameter_size *stop) {
   const struct parameter_size *asked = &state->sizes.asked;
   const double reach = 0.375;

@@ -11,8 +11,8 @@
  * there is time to read it. */
 enum { NOTICE_MS = 2500, NOTICE_BYTE_MS = 50, NOTICE_MAX = 400 };
 
-/* The last selection that a key made in a list of choices. `from`: number of the choice before, from 1; 0: the value
- * before was none of the choices. `to`: number of the selected choice; 0: no key has selected one yet. */
+/* The last selection that a key made in a list of choices. from: number, from 1, of the former choice; 0: the former
+ * value was not in the list. to: number of the selected choice; 0: no key has selected one. */
 struct last_choice {
   int from, to;
 };
@@ -24,9 +24,9 @@ enum panel_wish { PANEL_NOTHING, PANEL_PROMPT, PANEL_NEGATIVE, PANEL_LIST };
 enum clip_mark { CLIP_MARK_IN = 1, CLIP_MARK_OUT = 2 };
 
 /* Picture sizes that are remembered for the keys that change the size. These keys keep the aspect ratio of the size
- * that was set last by an option or a remote client, and can return to exactly that size. */
+ * last set by an option or a remote client, and can return to exactly that size. */
 struct size_steps {
-  struct parameter_size asked; /* the size that the user last set in another way than by keys */
+  struct parameter_size asked; /* the size that the user last set by other means than keys */
   struct parameter_size now;   /* the size that was last set by keys, or by live_put_back_size */
 };
 
@@ -84,17 +84,17 @@ struct live_state {
   /* true: a command wants the layers over the picture (source, frozen picture, black; control/cover.h) to appear and
    * disappear at once, without a fade */
   bool cover_at_once;
-  /* seek_by_s: sum of the seconds by which commands have asked to move in the clip (negative: back) since the window
-   * took such requests last; seeks_asked: number of these commands; the window sets both to 0 when it takes them */
+  /* seek_by_s: seconds by which commands have asked to seek in the clip (negative: back), added up; seeks_asked: number
+   * of these commands. The window sets both to 0 when it reads them. */
   double seek_by_s;
   int seeks_asked;
-  /* the points of the clip (enum clip_mark, as bits) that commands have asked to set since the window took such
-   * requests last; the window sets them to the place in the clip that is playing */
+  /* points of the clip (enum clip_mark, as bits) that commands have asked to set to the present position; the window
+   * sets this to 0 when it reads them */
   unsigned clip_marks;
   int undos_asked; /* number of times that a command has asked to undo the last preset */
   int presets;     /* number of presets in the file of --presets; -1: the user named no file */
   bool has_show;   /* true: the user named a show file */
-  int shows_asked; /* number of times that a command has asked to save the show */
+  int shows_asked; /* number of times that a command has asked to write the show file */
   /* number of times that a command has asked to restore the values that were set before the program crashed */
   int recoveries_asked;
   int presets_asked;   /* number of times that a command has asked to save a preset */
@@ -111,10 +111,9 @@ struct live_state {
   int64_t notice_until_ns; /* time at which the notice disappears, on the clock of platform_now_ns */
 };
 
-/* Sets a parameter to a number. For shown-prompt, a fade to the prompt of that number begins; for the size, the
- * number means the picture's longest side in pixels. index: instance of the parameter from 1, or 0 for a parameter
- * without instances. Returns 0, or -1 after a notice to the user. If the size cannot be set, because none was set
- * before or no allowed size is near, the result is -1 without a notice. */
+/* Sets a parameter to a number. For shown-prompt it starts a fade to that prompt; for the size, the number is the
+ * longest side in pixels. index: instance from 1, or 0 for a parameter without instances. Returns 0, or -1 after a
+ * notice to the user. Also returns -1, without a notice, if no size was set before or no allowed size is near. */
 int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
 /* Sets a parameter's value from typed text, in the form that parameters_parse reads. Returns 0, or -1 after a
  * notice. */
@@ -123,14 +122,14 @@ int live_set_words(struct live_state *state, enum parameter id, int index, const
 /* Shows a notice: a line over the picture that disappears after some seconds. Passwords in URLs are not shown. */
 PRINTF_LIKE(3, 4) void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...);
 
-/* live_set_at sets instance `index` of a parameter to a number and does nothing else, while live_set_number may also
- * search an allowed size or start a fade of prompts. Returns 0, or -1 after a notice. live_set does the same for a
- * parameter without instances. */
+/* live_set_at only sets instance `index` of a parameter to a number, whereas live_set_number also searches an allowed
+ * size or starts a fade of prompts. live_set is for parameters without instances. Both return 0, or -1 after a
+ * notice. */
 int live_set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
 void live_set(struct live_state *state, enum parameter id, double number, int64_t now_ns);
 
-/* Returns true if the prompt of this number exists; otherwise returns false and shows a notice about that. Returns true
- * also for a number out of range, because live_choose_prompt refuses such a number with a message of its own. */
+/* Returns false after a notice if there is no prompt of this number. For a number out of range it returns true, because
+ * live_choose_prompt refuses that number with its own message. */
 bool live_has_prompt(struct live_state *state, double number, int64_t now_ns);
 /* Ends the blend (mixture of several prompts) and shows the prompt of this number alone. */
 void live_choose_prompt(struct live_state *state, double number, int64_t now_ns);
@@ -139,14 +138,14 @@ void live_choose_prompt(struct live_state *state, double number, int64_t now_ns)
 double live_blend_weight(const struct live_state *state, int prompt);
 /* Sets the weights of all prompts in the blend to 0, so that one prompt is shown alone. */
 void live_end_blend(struct live_state *state, int64_t now_ns);
-/* Sets the picture size whose longest side is nearest to `longest` pixels. Its aspect ratio is that of the size for
- * which the user last asked in another way than by keys. Returns 0, or -1 if there is no such size or it is refused. */
+/* Sets the picture size whose longest side is nearest to `longest` pixels. The aspect ratio is that of the size that
+ * the user last asked for by other means than keys. Returns 0, or -1 if there is no such size or it is refused. */
 int live_set_longest(struct live_state *state, double longest, int64_t now_ns);
 /* Changes the picture's longest side by about `step` pixels (negative: makes the picture smaller). A step up and then
  * a step down give the first size again. Nothing changes if there is no larger or smaller size. */
 void live_step_size(struct live_state *state, double step, int64_t now_ns);
 /* Called after the engine refused a new size: sets the size parameter to the size that the engine still uses. Keys that
- * change the size go on keeping the aspect ratio of the size that the user asked for. */
+ * change the size still keep the aspect ratio of the size that the user asked for. */
 void live_put_back_size(struct live_state *state, int width, int height);
 
 #endif

@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum { TICKS_MAX = MIDI_CLOCKS_A_BEAT * MIDI_CLOCK_BEATS, TICKS_A_SIXTEENTH = MIDI_CLOCKS_A_BEAT / 4 };
-/* A tick is strange if it comes more than strange_share of the time between two ticks, and more than strange_s seconds,
- * away from when it was expected. After STRANGE_MOST strange ticks in a row the clock is taken to have another tempo,
- * which is computed from these ticks. */
+/* A tick is strange if it comes too early or too late by more than strange_share of the tick interval and more than
+ * strange_s seconds. After STRANGE_MOST strange ticks in a row, the clock has changed its tempo, which is computed from
+ * these ticks. */
 static const double strange_share = 0.15, strange_s = 0.005;
 enum { STRANGE_MOST = 4 };
 

@@ -22,9 +22,9 @@ struct midi_clock {
   bool stopped; /* true: the last message of start, continue and stop was a stop */
 };
 
-/* Takes a message that came at now_ns. song: for MIDI_CLOCK_SONG, the position in sixteenth notes since the song's
- * beginning. Returns true if *beats was set to what the clock says; the song's first beat has the number 0. From the
- * second tick on there is a tempo, computed by fitting a line through the ticks of up to MIDI_CLOCK_BEATS beats. */
+/* Handles a message that came at now_ns. song: for MIDI_CLOCK_SONG, the position in the song in sixteenth notes.
+ * Returns true if *beats was set; the song's first beat has the number 0. From the second tick on there is a tempo:
+ * that of a line fitted through the ticks of up to MIDI_CLOCK_BEATS beats. */
 bool midi_clock_take(struct midi_clock *clock, enum midi_clock_message message, int song, struct beats *beats,
                      int64_t now_ns);
 

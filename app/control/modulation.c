@@ -88,9 +88,8 @@ void modulations_follow(struct modulations *modulations, const double values[SOU
   }
 }
 
-/* Adds `by` to the value of a parameter, within its range. The value's mark (that somebody has set it) stays as it is.
- * There is one exception: the parameter detail counts as set from then on, because for a detail that is not set the
- * engine uses a value of its own. */
+/* Adds `by` to a parameter's value, limited to its range. The mark that somebody has set the value does not change,
+ * except for the parameter detail: if detail were not marked, the engine would use its own value. */
 static void add(struct parameters *values, enum parameter id, int index, double by) {
   const struct parameter_row *row = parameter_row(id);
   double sum = values_number(values, id, index) + by;

@@ -1,10 +1,9 @@
-/* Modulation: sound changes parameters. For each frame an offset, computed from the sound, is added to a parameter's
- * value and the sum is kept within the parameter's range; the value that users see and save does not change. Users
- * write PARAMETER=VALUE*AMOUNT[~SECONDS], for example strength=bass*0.3~0.2: the bass, smoothed over 0.2 seconds, adds
- * up to 0.3 to the strength.
+/* Modulation: sound changes parameters. For each frame an offset that follows from the sound is added to a parameter's
+ * value, limited to its range. The value that users see and save stays the same.
  *
- * Only numbers that act on the next frame (NEED_FRAME) can be modulated, because sound must not make the engine prepare
- * or load anything. */
+ * Users write PARAMETER=VALUE*AMOUNT[~SECONDS]. For example, strength=bass*0.3~0.2 adds up to 0.3 to the strength, by
+ * the bass smoothed over 0.2 seconds. Only numbers that act on the next frame (NEED_FRAME) can be modulated, because
+ * sound must not make the engine prepare or load anything. */
 #ifndef APP_CONTROL_MODULATION_H
 #define APP_CONTROL_MODULATION_H
 
@@ -15,7 +14,7 @@ struct modulation {
   enum parameter id;
   int index;           /* instance of the parameter, from 1; 0: it has no instances */
   enum sound_value by; /* which measured value of the sound changes the parameter, such as the level of the bass */
-  double amount;       /* offset that is added to the parameter while the sound's value is 1, its largest */
+  double amount;       /* offset that is added to the parameter when the sound's value has its maximum, 1 */
   double smoothing;    /* time constant of the low-pass filter, in seconds; 0: the value is not smoothed */
   double smooth;       /* the sound's value after the low-pass filter, 0 to 1 */
 };

@@ -74,8 +74,8 @@ static void add_row(struct parameter_list *list, struct list_row row) {
     list->row[list->count++] = row;
 }
 
-/* Adds the rows of a parameter, and before them the heading of its group if they are the group's first. The heading is
- * left out while a filter leaves few rows. group: the group of the row before. */
+/* Adds a parameter's rows. If they are the first of their group, the group's heading is added before them, except while
+ * a filter leaves few rows. group: the group of the row before. */
 static void add_rows(struct parameter_list *list, const struct parameters *values, enum parameter id, int *group) {
   const struct parameter_row *of = parameter_row(id);
   for (int i = of->first; i < of->first + parameter_instances(id); i++) {
@@ -100,8 +100,8 @@ static void show_chosen(struct parameter_list *list) {
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* Returns the number of the row nearest to `row`, or `row` itself, that is no heading. Searches in direction `way` (1
- * or -1) and, if only headings lie in that direction, in the opposite one. */
+/* Returns the number of the row nearest to `row` (or `row` itself) that is not a heading. Searches in direction `way`
+ * (1 or -1) first, and in the other direction if there are only headings. */
 static int find_row(const struct parameter_list *list, int row, int way) {
   int at = limit(row, 0, list->count - 1), next = at;
   while (next >= 0 && next < list->count && is_heading(list->row[next]))

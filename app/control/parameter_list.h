@@ -31,10 +31,10 @@ struct parameter_list {
   char filter[LIST_FILTER_MAX];
 };
 
-/* Builds the list's rows: all parameters that can change while frames run, group after group in the order of
- * parameter_order.h. A parameter with instances has a row for each instance in use and for the next free one. seen:
- * number of rows that fit into the window. The chosen parameter remains the same if its row still exists; if `seen` has
- * changed, the list is scrolled so that this row is visible. */
+/* Builds the list's rows: all parameters that can change while frames run, by group, in the order of parameter_order.h.
+ * A parameter with instances has a row for each instance in use and for the next free one. The chosen parameter stays
+ * chosen if its row still exists. seen: number of rows that fit into the window; if it has changed, the list scrolls to
+ * the chosen row. */
 void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen);
 /* Returns the chosen row, or NULL if the list is empty. */
 const struct list_row *parameter_list_chosen(const struct parameter_list *list);
@@ -74,9 +74,9 @@ struct list_box {
   float line;                /* height of each row */
   float bar_left, bar_right; /* left and right end of the rows' bars */
 };
-/* parameter_list_press handles a press of the left mouse button. It selects the row. If the mouse is on the row's bar,
- * it sets the value to that position, or turns a switch on or off. If the row has no bar and the mouse is on its value,
- * it returns LIST_EDIT. Until parameter_list_release, parameter_list_drag sets the value as the mouse moves. */
+/* parameter_list_press handles a press of the left mouse button, and selects the row. On the row's bar it sets the
+ * value, or turns a switch on or off. On the value of a row without a bar it returns LIST_EDIT. Until
+ * parameter_list_release, parameter_list_drag makes the value follow the mouse. */
 enum list_wish parameter_list_press(struct parameter_list *list, struct live_state *state, const struct list_box *box,
                                     float x, float y, int64_t now_ns);
 void parameter_list_drag(struct parameter_list *list, struct live_state *state, const struct list_box *box, float x,

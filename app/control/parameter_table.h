@@ -1,19 +1,19 @@
 /* The table of parameters, with a row for each. The ids (enum parameter), the fields of struct parameters and the
- * entries that parameter_row returns are made from this table, in the order of the rows. In this order parameters are
- * told on the command line and to clients; windows and pages have the order of app/control/parameter_order.h.
+ * entries that parameter_row returns are made from this table, in the order of the rows. The command line and clients
+ * list parameters in this order; windows and pages have the order of app/control/parameter_order.h.
  *
- * A row is TYPE(ID, NAME, NEED, GROUP, LABEL, FIELD, ...): PARAMETER_ID; the name that users type; what must happen
- * before a change of the value is seen (NEED_...); the group under which windows and pages list the parameter
+ * A row is TYPE(ID, NAME, NEED, GROUP, LABEL, FIELD, ...): PARAMETER_ID; the name that users type; what must be done
+ * before a change has an effect (NEED_...); the group under which windows and pages list the parameter
  * (PARAMETER_GROUP_...), and the name that they show; the field of struct parameters; and other members of struct
  * parameter_row by their names. FIELD is ONE(field), or EACH(field, COUNT) for instances 1 to COUNT, whose NAME and
- * LABEL have [] in the place of the number.
+ * LABEL have [] instead of the number.
  *
  * The rows that frames and their preparation need are in unet/base/frame_parameters.h and come first; the rows of this
  * file are the program's own. If FRAME_ROWS_ALONE is defined, the table has only the rows of frame_parameters.h.
  *
- * This file is included once for each thing that is made from the table. Before that a macro is defined for each type
- * of row that is wanted: TEXT, SIZE, REAL, WHOLE, CHOICE and SWITCH, or PARAMETER(TYPE, ...) for all of them. Rows of
- * other types expand to nothing. */
+ * This file is included once for each thing that is made from the table. Before each inclusion, a macro is defined for
+ * each type of row that is wanted: TEXT, SIZE, REAL, WHOLE, CHOICE and SWITCH, or PARAMETER(TYPE, ...) for all of them.
+ * Rows of other types expand to nothing. */
 #ifdef PARAMETER
 #define TEXT(...) PARAMETER(TEXT, __VA_ARGS__)
 #define SIZE(...) PARAMETER(SIZE, __VA_ARGS__)

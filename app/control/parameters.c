@@ -339,9 +339,9 @@ bool parameters_same(const struct parameters *a, const struct parameters *b, enu
   return first && second ? !strcmp(first, second) : first == second;
 }
 
-/* Returns true if a and b have the same version of the texts, and equal bytes of all other values, so that single
- * values need not be compared. If false is returned, the values may still be equal: equal texts may have different
- * versions. */
+/* Returns true if a and b have the same version of the texts and equal bytes in all other values. This is a quick test
+ * before single values are compared: if it is false, the values may still be equal, because equal texts may have
+ * different versions. */
 static bool are_copies(const struct parameters *a, const struct parameters *b) {
   enum { LENGTH = offsetof(struct parameters, marks) - offsetof(struct parameters, texts) };
   return !memcmp(&a->texts, &b->texts, LENGTH);

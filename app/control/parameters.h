@@ -1,10 +1,10 @@
-/* Parameters are all values that a user can set, such as the prompt, the strength or the size. The table
- * parameter_table.h describes each one; struct parameters holds a value for each. The command line, the keys, the
- * window and the remote controls all use them. A new parameter needs only a row in the table.
+/* Parameters are the values that a user can set, such as the prompt, the strength or the size. The table
+ * parameter_table.h describes each of them, and struct parameters holds a value for each. Command line, keys, window
+ * and remote clients all use them. A new parameter needs only a row in the table.
  *
- * Numbers of every type are passed as double, which represents them exactly: whole numbers are at most 2^53 - 1. A
- * parameter may have several instances, such as prompt[1] to prompt[9]; in the table its name is "prompt[]". The
- * functions do no locking: the caller makes sure that only one thread at a time uses a struct parameters. */
+ * Numbers of every type are passed as double; whole numbers are at most 2^53 - 1, so this is exact. A parameter may
+ * have several instances, such as prompt[1] to prompt[9]; the table then names it "prompt[]". The functions take no
+ * locks: only one thread at a time may use a struct parameters. */
 #ifndef APP_CONTROL_PARAMETERS_H
 #define APP_CONTROL_PARAMETERS_H
 
@@ -147,20 +147,19 @@ void parameters_clear_marks(struct parameters *values);
 void parameters_apply(struct parameters *to, const struct parameters *from);
 /* Copies the value of one parameter without marking it as set by the user. */
 void parameters_take(struct parameters *to, const struct parameters *from, enum parameter id, int index);
-/* Copies the values of all parameters whose need (what must happen before a change is seen) is in the set `needs`, a
- * bit 1 << enum parameter_need for each. Does not mark them as set. */
+/* Copies the values of all parameters whose need (what must be done before a change has an effect) is in the set
+ * `needs`, with a bit 1 << enum parameter_need for each. Does not mark them as set. */
 void parameters_copy(struct parameters *to, const struct parameters *from, unsigned needs);
 /* Resets to its default each parameter for which models recommend a value (by_model in its parameter_row), unless the
  * user has set it (its mark). Called before a model is opened, which then recommends its own values. */
 void parameters_leave_to_model(struct parameters *values);
-/* Copies to `to` those values of `from` (the values that an engine reports) that the model recommends. These are the
- * parameters with by_model in their parameter_row. Parameters that the user has set (marked in `to`) are not
- * changed. */
+/* Copies the values that the model recommends from `from`, the values that an engine reports, to `to`. These are the
+ * parameters with by_model in their parameter_row. Values that the user has set (marked in `to`) stay. */
 void parameters_follow_model(struct parameters *to, const struct parameters *from);
 /* returns true if both structs have the same value of this parameter */
 bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index);
-/* Returns true if `a` and `b` have the same values of certain parameters: those whose need (what must happen before a
- * change is seen) is in the set `needs`, a bit 1 << enum parameter_need for each. */
+/* Returns true if `a` and `b` have the same values of all parameters whose need (what must be done before a change has
+ * an effect) is in the set `needs`, with a bit 1 << enum parameter_need for each. */
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs);
 
 #endif

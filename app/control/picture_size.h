@@ -16,16 +16,15 @@ struct picture_size_wish {
   /* picture_size_find looks for a size whose sides are `scale` times those of `asked`; it never returns `asked`
    * itself */
   double scale;
-  /* how much the longer side of the size found may differ from `scale` times the longer side of `asked`, as a fraction
-   * of that product */
+  /* largest difference between the longer side of the size found and `scale` times that of `asked`, as a fraction of
+   * the latter */
   double reach;
   int floor_pixels; /* smallest allowed number of pixels (width times height); 0: no limit */
 };
 
-/* Finds the best size. Preferred are sizes whose shorter side is a multiple of wish->multiple, because then nothing of
- * the generated picture is cut off; among these, the size that is nearest in aspect ratio and size. Returns false and
- * leaves *found unchanged if the longer side of every size differs from the wanted one by more than the fraction
- * wish->reach. */
+/* Finds the best size. Sizes whose shorter side is a multiple of wish->multiple are preferred, because then nothing of
+ * the picture is cut off. Among these, the nearest in aspect ratio and size is chosen. Returns false, with *found
+ * unchanged, if the longer side of every size differs from the wanted one by more than the fraction wish->reach. */
 bool picture_size_find(const struct picture_size_wish *wish, struct parameter_size *found);
 /* Returns true if two sizes have the same aspect ratio, except for rounding to even sides. */
 bool picture_size_alike(const struct parameter_size *a, const struct parameter_size *b);

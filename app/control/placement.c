@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The places of the window's corners if nobody has moved them: x in widths and y in heights of the window, in the order
- * of the corners in struct placement. */
+/* The positions of the window's corners if nobody has moved them: x in widths and y in heights of the window, in the
+ * order of the corners in struct placement. */
 static const double own[PLACEMENT_CORNERS][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
 /* Smallest area, as a fraction of the window's area, that three consecutive corners of the picture must span; smaller
  * ones are refused. */
@@ -67,9 +67,9 @@ void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]) {
   memcpy(matrix, columns, sizeof columns);
 }
 
-/* A picture is rotated by the angle with this cosine and sine. Returns the picture's height, in heights of the window,
- * with which it then just fits into the window (fills false) or just covers it (fills true). shape, window: width
- * divided by height of the picture and of the window. */
+/* Returns the height of a picture, in heights of the window, at which it just fits into the window (fills false) or
+ * just covers it (fills true) after rotation. cosine, sine: of the rotation's angle. shape, window: width divided by
+ * height of the picture and of the window. */
 static double fitted_height(double shape, double window, double cosine, double sine, bool fills) {
   double c = fabs(cosine), s = fabs(sine);
   if (fills) /* the window, seen from the picture, is a rotated rectangle that has to lie inside the picture */

@@ -1,11 +1,11 @@
-/* Computes where the output window shows the picture: how the picture fits the window, its zoom, rotation and flip, and
- * a corner pin, which moves the window's four corners so that the picture fits a surface on which a projector shines
- * obliquely. No OpenGL and no window is used.
+/* Computes where the output window shows the picture: its fit, zoom, rotation and flip, and the corner pin. The corner
+ * pin moves the window's four corners, so that the picture fits a surface on which a projector shines at an angle. Uses
+ * no OpenGL and no window.
  *
- * A point of the picture is first mapped to the canvas, which is the window without corner pin, by an affine map. Then
- * the canvas is mapped to the window by a homography, the map of a plane that keeps straight lines straight. Picture
- * and canvas go from 0, 0 (top left) to 1, 1 (bottom right); what lies outside of the canvas is not shown. Matrices
- * have nine elements, column after column, as OpenGL takes them. */
+ * An affine map takes a point of the picture to the canvas, which is the window without corner pin. A homography (a map
+ * of a plane that keeps lines straight) takes the canvas to the window. Picture and canvas go from 0, 0 (top left) to
+ * 1, 1 (bottom right); nothing outside the canvas is shown. Matrices have nine elements in column-major order, as in
+ * OpenGL. */
 #ifndef APP_CONTROL_PLACEMENT_H
 #define APP_CONTROL_PLACEMENT_H
 
@@ -50,14 +50,15 @@ void placement_homography(double at[PLACEMENT_CORNERS][2], double matrix[9]);
  * of the window's; *width gets its width, as a fraction of the window's. */
 double placement_canvas(const struct placement *placement, double shape, double window, double matrix[9],
                         double *width);
-/* Stores in `matrix` the homography of the corner pin: from positions in the window before the pin, in widths and
- * heights of the window from its top left corner, to OpenGL's clip space, where 1, 1 is the window's top right corner.
- * Corners that make no good shape are moved first (placement_bound_corners). */
+/* Stores the homography of the corner pin in `matrix`. It maps positions without the corner pin, in widths and heights
+ * of the window from its top left corner, to OpenGL's clip space, where 1, 1 is the top right corner. Corners that make
+ * no good shape are moved first (placement_bound_corners). */
 void placement_pin(const struct placement *placement, double matrix[9]);
 
-/* Finds the point of the picture that is shown at the point x, y of the window; x is in widths and y in heights of the
- * window, from its top left corner. The picture is mapped to the window by `canvas` (placement_canvas) and then `pin`
- * (placement_pin). Stores the point in *u and *v, in parts of the picture. Returns false if there is no such point. */
+/* Finds the point of the picture that is shown at the point x, y of the window, where x is in widths and y in heights
+ * of the window from its top left corner. `canvas` (placement_canvas), then `pin` (placement_pin) map the picture to
+ * the window. Stores the point in *u and *v, as fractions of the picture's sides. Returns false if there is no such
+ * point. */
 bool placement_locate(const double canvas[9], const double pin[9], double x, double y, double *u, double *v);
 
 #endif

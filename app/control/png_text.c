@@ -41,8 +41,8 @@ static int copy_text(png_structp png, png_infop info, const char *key, char **te
   return error_set(err, STATUS_USAGE, "a picture without a preset in it");
 }
 
-/* Reads the text with this key from an open PNG file. This is a function of its own, because after libpng's longjmp the
- * local variables of the function that called setjmp are undefined if they were changed. */
+/* Reads the text with this key from an open PNG file. It must be a separate function: after libpng's longjmp, changed
+ * local variables of the function that called setjmp are undefined. */
 static int read_from(png_structp png, png_infop info, FILE *file, const char *key, char **text, struct error *err) {
   if (setjmp(png_jmpbuf(png)))
     return -1;

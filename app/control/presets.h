@@ -32,9 +32,9 @@ double presets_fade(const struct presets *presets, int number);
 int presets_find(const struct presets *presets, const char *name);
 /* Returns the name of the source that a preset has (its member "source"), valid as long as the presets; NULL: none. */
 const char *presets_source(const struct presets *presets, int number);
-/* Sets in *changes the values of preset `number` (from 1), each of them marked as set. If a preset has a list of
- * values for a parameter with several instances, such as prompt[], the instances beyond the list's end get their
- * values in `start`, those with which the program started. Returns 0, or -1 with err set. */
+/* Sets the values of preset `number` (from 1) in *changes, and marks them as set. A preset may have a list for a
+ * parameter with instances, such as prompt[]; instances beyond the list's end get their value in `start`, the values at
+ * the program's start. Returns 0, or -1 with err set. */
 int presets_values(const struct presets *presets, int number, const struct parameters *start,
                    struct parameters *changes, struct error *err);
 /* Appends a preset with this name and these values. Returns 0, or -1 with err set if memory is short. */
@@ -42,8 +42,8 @@ int presets_add(struct presets *presets, const char *name, const struct paramete
 /* Adds to the last preset the member "picture": path of its small picture, relative to the folder of the presets'
  * file. */
 void presets_add_picture(struct presets *presets, const char *path);
-/* Returns what clients are told of the presets, which the caller frees: a JSON list of objects with the members number,
- * name, fade (if the preset has one) and picture (true if it has one). NULL: out of memory. */
+/* Returns the list of presets for clients as JSON, which the caller frees. Each object has the members number, name,
+ * fade (if the preset has one) and picture (true if it has one). NULL: out of memory. */
 char *presets_list(const struct presets *presets);
 /* Returns a JSON list with the path of each preset's small picture, which the caller frees; "" for a preset without a
  * picture, or whose picture lies outside the folder of the presets' file. path: path of the presets' file. NULL: out

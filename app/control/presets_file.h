@@ -1,6 +1,7 @@
-/* A file of presets that is open while the program runs. A thread of its own appends new presets to the file, and reads
- * the file again when another program has changed it. If the file is damaged then, the presets in memory stay as they
- * are. The file may also be a PNG picture that the live window saved, which contains one preset and is never written.
+/* A file of presets that is open while the program runs. A thread of its own appends new presets, and reads the file
+ * again when another program has changed it. If the file is damaged then, the presets in memory stay. The file may also
+ * be a PNG that the live window saved; it has one preset and is never written.
+ *
  * All functions except open and close are called on the window's thread and do not wait for the disk. */
 #ifndef APP_CONTROL_PRESETS_FILE_H
 #define APP_CONTROL_PRESETS_FILE_H
@@ -21,9 +22,9 @@ void presets_file_close(struct presets_file **file);
 
 /* Returns the number of presets. */
 int presets_file_count(struct presets_file *file);
-/* Sets in *changes the values of preset `number` (from 1) as presets_values does: the values are marked as set, and
- * instances that the preset's lists lack get the values in `start`. `name` gets the preset's name: at most 80 bytes and
- * a terminating zero byte. Returns 0, or -1 with err. */
+/* Sets the values of preset `number` (from 1) in *changes, as presets_values does: they are marked as set, and
+ * instances that the preset lacks get their value in `start`. `name` gets the preset's name, at most 80 bytes and a
+ * terminating zero. Returns 0, or -1 with err. */
 int presets_file_values(struct presets_file *file, int number, const struct parameters *start,
                         struct parameters *changes, char name[81], struct error *err);
 /* Returns the number (from 1) of the first preset of this name; 0: there is none. */
@@ -38,19 +39,19 @@ double presets_file_fade(struct presets_file *file, int number);
  * paths of their small pictures (presets_pictures). The caller frees the text. */
 char *presets_file_list(struct presets_file *file);
 char *presets_file_pictures(struct presets_file *file);
-/* Asks the thread that saves presets to append a preset with these values, whose name is the present time. A preset
- * that still waits to be saved is replaced. picture: the picture that is shown (PIXEL_RGBA), of which a small PNG is
- * written beside the file: NAME.png in the folder FILE-pictures; NULL: there is none. Up to PRESETS_HOLDS pictures are
- * held until they are written. presets_file_refresh later reports whether the preset was saved. */
+/* Asks the background thread to append a preset with these values, named after the present time. It replaces a preset
+ * that still waits to be saved. picture: the shown picture (PIXEL_RGBA), of which a small PNG is written to
+ * FILE-pictures/NAME.png beside the file; NULL: none. Up to PRESETS_HOLDS pictures are held until they are written.
+ * presets_file_refresh later reports the result. */
 enum { PRESETS_HOLDS = 2 };
 void presets_file_save(struct presets_file *file, const struct parameters *values, const struct frame *picture);
 /* Asks the thread that saves presets to set other members of the file: those of the JSON object `members`
  * (presets_set_members). *file owns this text from then on. presets_file_refresh later reports whether the members were
  * saved. */
 void presets_file_keep(struct presets_file *file, char *members);
-/* Returns true if the thread that reads and saves presets has something to report since the last call: a preset was
- * saved, the file was read again, or one of these failed. `line` and `level` get the report's text and log level; the
- * report has been logged already. The window calls this function in each pass of its loop. */
+/* Returns true if the thread that reads and saves presets has a new report: a preset was saved, the file was read
+ * again, or one of these failed. Stores the report, which is already logged, in `line`, and its log level in `level`.
+ * The window calls this in each pass of its loop. */
 bool presets_file_refresh(struct presets_file *file, char *line, size_t size, enum log_level *level);
 
 #endif

@@ -368,9 +368,9 @@ static bool has_owner(const struct parameters *values, enum parameter id, int in
   return true;
 }
 
-/* Writes a line for each recorded parameter whose need (what must happen before a change of the value is seen) is in
- * the set `needs` (bits 1 << enum parameter_need). all: true writes every value that is given; false writes only values
- * that changed since they were last written. now: time in seconds. Returns 0, or -1 with err. */
+/* Writes a line for each recorded parameter whose need (what must be done before a change has an effect) is in the set
+ * `needs` (bits 1 << enum parameter_need). all: true writes every given value; false writes only values that changed
+ * since they were last written. now: time in seconds. Returns 0, or -1 with err. */
 static int write_values(struct script_recorder *recorder, const struct parameters *values, unsigned needs, bool all,
                         double now, struct error *err) {
   int before = recorder->lines;

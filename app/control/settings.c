@@ -70,8 +70,8 @@ bool settings_moves(const struct settings *settings, int64_t now_ns) {
   return walks || !fade_is_over(&settings->fade, now_ns);
 }
 
-/* Two lists of the parameters that belong to a control (a map or picture that steers frames): those that its network
- * (ControlNet or T2I-Adapter) uses, and those that the computation of its map (edges, depth, ...) uses. */
+/* Two lists of the parameters of a control (a map or picture that steers frames): those that its network (ControlNet or
+ * T2I-Adapter) uses, and those that the computation of its map (edges, depth, ...) uses. */
 static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
                                             PARAMETER_CONTROL_GUESS};
 #define OF_MAP(ID, ...) [MAP_VALUE_##ID] = PARAMETER_CONTROL_##ID,

@@ -17,9 +17,9 @@ struct settings {
   struct fade fade; /* the fade to the prompt of values.shown_prompt, or to the blend of values.blend */
   /* time (platform_now_ns) at which seed_walk last moved values.seed_position; 0: seed_walk has not moved it yet */
   int64_t walked_ns;
-  /* For a glide (gradual change of values, glide.h) that moves the noise straight to another seed. seed_to is that
-   * seed, and seed_share is how far the noise has come, 0 to 1 (controls.seed_to and controls.seed_share); 0: there is
-   * no such glide. Only glides set these two fields. */
+  /* For a glide (gradual change of values, glide.h) that blends the noise of one seed into that of another. seed_to:
+   * the other seed; seed_share: how far the noise has come, 0 to 1 (controls.seed_to, controls.seed_share), 0: no such
+   * glide. Only glides set them. */
   uint64_t seed_to;
   double seed_share;
 };
@@ -60,11 +60,11 @@ void settings_controls(const struct settings *settings, int64_t now_ns, struct c
  * values_controls_there for controls that are given, values_controls_on for those that are given and switched on. */
 unsigned values_controls_there(const struct parameters *values);
 unsigned values_controls_on(const struct parameters *values);
-/* Three functions about the bank, which keeps keys and values of earlier frames for self-attention. values_bank_room
- * returns for how many frames the bank must have room: the parameter bank-room if somebody has set it, else `least`,
- * but no fewer than the parameter bank asks for. values_bank_layers returns the value of engine_shape.bank_layers
- * (which layers use the bank) for a bank of `room` frames. values_bank_layers_word returns the index of the word of the
- * parameter bank-layers that stands for these layers. */
+/* Three functions about the bank (keys and values of earlier frames, for self-attention). values_bank_room returns for
+ * how many frames it needs room: the parameter bank-room if somebody has set it, else `least`, but not less than the
+ * parameter bank. values_bank_layers returns engine_shape.bank_layers (which layers use the bank) for a bank of `room`
+ * frames. values_bank_layers_word returns the index of the choice of the parameter bank-layers that means these
+ * layers. */
 int values_bank_room(const struct parameters *values, int least);
 unsigned values_bank_layers(const struct parameters *values, int room);
 int values_bank_layers_word(unsigned layers);
@@ -96,9 +96,9 @@ enum strength_grid {
  * between prompts. */
 void values_controls(const struct parameters *values, struct controls *controls);
 
-/* Copies the engine's size, number of steps, canvas and room for the bank (earlier frames' keys and values) to values.
- * Also sets, unless the user has set them: eta to that of the sampler, and strength to 1 if the network reads the input
- * picture itself or there is no input. (Otherwise strength stays 0.5, which keeps the input's shapes.) */
+/* Copies the engine's size, number of steps, canvas and room for the bank to `values`. If the user has not set them,
+ * also sets eta to the sampler's, and strength to 1 if the network reads the input picture itself or there is no input.
+ * (Otherwise strength stays 0.5, which keeps the input's shapes.) */
 void values_follow_engine(struct parameters *values, const struct engine_info *info,
                           const struct prepared_info *prepared);
 
@@ -106,25 +106,24 @@ void values_follow_engine(struct parameters *values, const struct engine_info *i
  * set the parameter. */
 void values_follow_styles(struct parameters *values, float detail);
 
-/* Returns the guidance mode that the engine's handle (struct prepared) has to be prepared for, with models whose
- * guidance scale is not an input. With a scale of 1 no guidance is needed, and GUIDANCE_NONE is returned. The mode
- * "self" is returned even then: it needs no second prediction, and a later change of the scale then needs no new
- * handle. */
+/* Returns the guidance mode for which the handle must be prepared, for models that do not take the guidance scale as an
+ * input. A scale of 1 needs no guidance, so the result is GUIDANCE_NONE. The mode "self" is kept even then: it costs no
+ * second prediction, and a later change of the scale then needs no new handle. */
 enum guidance_mode values_guidance(const struct parameters *values);
 
-/* Fills in the engine_shape (size, sampler, number of steps and more) that these values ask for, and zeroes its other
- * fields. If the user has not set where frames are drawn (canvas), they are drawn at a fixed place (CANVAS_FIXED). If
- * the user has set no number of steps, the field is 0, which means the model's default. */
+/* Fills in the shape (size, sampler, number of steps and more) that these values ask for, and zeroes its other fields.
+ * If the user has not set the parameter canvas, the shape gets CANVAS_FIXED. If the number of steps is not set, it
+ * becomes 0, the model's default. */
 void values_shape(const struct parameters *values, struct engine_shape *shape);
 
-/* Returns true if the two shapes have the same size, aspect ratio, sampler, spacing, steps, guidance, chunks of text,
- * stream batch, controls, canvas, bank, and support for moving noise and feedback. The other fields do not change while
- * frames run. */
+/* Returns true if the two shapes agree in all fields that may change while frames run: size, aspect ratio, sampler,
+ * spacing, steps, guidance, chunks of text, stream batch, controls, canvas, bank, and support for moving noise and
+ * feedback. */
 bool shapes_equal(const struct engine_shape *a, const struct engine_shape *b);
 
-/* Everything on which the picture of a frame depends: the settings, and the engine's controls that settings_controls
- * computes from them. moment_equal returns true if two such structs give the same picture of a frame, made with the
- * same handle; it does not compare values that decide the handle or engine, such as the number of steps. */
+/* All that a frame's picture depends on: the settings, and the controls that settings_controls computes from them.
+ * moment_equal returns true if two structs give the same picture with the same handle; it ignores values that decide
+ * the handle or the engine, such as the number of steps. */
 struct moment {
   struct settings settings;
   struct controls controls;
@@ -140,8 +139,8 @@ bool moment_equal(const struct moment *a, const struct moment *b);
 const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
                                  const struct prepared_info *prepared);
 
-/* Returns the text for a slot of the engine (the numbered place of an encoded prompt): a prompt, or the negative
- * prompt. NULL: there is no text for it. */
+/* Returns the text for a slot of the engine (numbered storage for an encoded prompt): a prompt, or the negative prompt.
+ * NULL: there is no text for it. */
 const char *values_slot_text(const struct parameters *values, int slot);
 
 #endif

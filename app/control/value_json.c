@@ -29,8 +29,7 @@ cJSON *value_to_json(const struct parameters *values, enum parameter id, int ind
   char text[VALUE_BYTES];
   switch (parameter_row(id)->type) {
   case TYPE_REAL:
-  /* the program prints the digits itself: cJSON writes so few digits of a double that a large whole number changes when
-   * it is read again */
+  /* the number is printed here, because cJSON prints too few digits of a double to keep a large whole number exact */
   case TYPE_WHOLE:
     return cJSON_CreateRaw(parameters_print(values, id, index, text, sizeof text));
   case TYPE_SWITCH:

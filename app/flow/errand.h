@@ -30,9 +30,9 @@ bool errand_is_done(const struct errand *errand);
 /* Waits until the work is finished and ends its thread; `busy` is false afterwards. Does nothing if no work was
  * started. */
 void errand_join(struct errand *errand);
-/* Waits at most most_ns nanoseconds for the work. If the work is not finished by then, its thread continues without an
- * owner. In both cases `end` is called once with `opaque` when the work is finished, on this thread or on the work's.
- * This call frees everything that the work uses, which may include the errand itself. Only allowed while busy. */
+/* Waits at most most_ns nanoseconds for the work. After that its thread continues on its own. When the work is
+ * finished, end(opaque) is called once, on this thread or on the work's; it frees all that the work uses, perhaps
+ * including the errand. Only allowed while busy. */
 void errand_leave(struct errand *errand, int64_t most_ns, void (*end)(void *opaque));
 
 #endif

@@ -1,6 +1,5 @@
-/* A queue of pictures that several threads make, and that one thread takes in the order of their numbers, whichever
- * thread is done first. Numbers begin at 0, and none is left out. Pixels are not copied; the queue holds references to
- * at most `capacity` pictures. */
+/* A queue of pictures that several threads make. One thread takes them in the order of their numbers, which begin at 0
+ * without gaps. Pixels are not copied; the queue holds references to at most `capacity` pictures. */
 #ifndef APP_FLOW_IN_ORDER_H
 #define APP_FLOW_IN_ORDER_H
 
@@ -26,17 +25,16 @@ struct in_order {
 void in_order_init(struct in_order *queue, int capacity);
 void in_order_free(struct in_order *queue); /* releases the pictures that are still in the queue */
 
-/* Waits until the picture is one of the next `capacity` ones, then stores it. The queue takes over the caller's
- * reference in every case. Returns false if the queue ends before this picture's number; the reference was released
- * then. The call never waits for the picture that is taken next, so the thread that makes that picture cannot be
- * blocked by the other threads. */
+/* Waits until the picture is among the next `capacity` ones, then stores it. The queue takes over the caller's
+ * reference in every case. Returns false, with the reference released, if the queue ends before this number. The call
+ * for the picture that is taken next never waits, so other threads cannot block its maker. */
 bool in_order_put(struct in_order *queue, long number, const struct frame *picture);
 /* Waits for the next picture and removes it from the queue; the caller gets the queue's reference to it. Returns false
  * if the queue ends before that picture. */
 bool in_order_take(struct in_order *queue, struct frame *picture);
-/* Ends the queue before the picture of this number, unless the queue ends earlier already; 0 makes in_order_put and
- * in_order_take return at once. Pictures from that number on are released. Any thread may call this function, any
- * number of times. */
+/* Ends the queue before the picture with this number, unless it already ends earlier; 0 makes in_order_put and
+ * in_order_take return at once. Pictures with this or a higher number are released. Any thread may call this function,
+ * any number of times. */
 void in_order_end(struct in_order *queue, long number);
 
 #endif

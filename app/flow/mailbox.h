@@ -1,7 +1,7 @@
-/* A mailbox passes frames from one thread (the writer) to another (the reader) with low delay: it stores one frame, and
- * a new frame replaces one that was not taken. Pixels are not copied. The writer waits for the reader only in
- * mailbox_wait_done. The mailbox holds references to at most MAILBOX_HOLDS pictures (and as many inputs): the newest
- * one, and the one that the reader took last. */
+/* A mailbox passes frames from one thread (the writer) to another (the reader) with low delay. It stores one frame, and
+ * a new frame replaces one that was not taken. Pixels are not copied. The writer waits only in mailbox_wait_done. The
+ * mailbox holds references to at most MAILBOX_HOLDS pictures and as many inputs: the newest, and the one that the
+ * reader took last. */
 #ifndef APP_FLOW_MAILBOX_H
 #define APP_FLOW_MAILBOX_H
 
@@ -32,8 +32,7 @@ struct mail {
   bool again;
   /* number of changes of values (such as the prompt) that the engine had received when it made this picture */
   long applied;
-  /* true: the picture shows all of the `applied` changes; false: for one of them the engine is still preparing
-   * something */
+  /* true: the picture shows all of the `applied` changes; false: the engine is still preparing at least one of them */
   bool whole;
 };
 
@@ -46,7 +45,7 @@ struct mailbox {
   /* The following fields are protected by `lock`. */
   struct mail newest; /* the newest frame, if the reader has not taken it yet; zeros if `full` is false */
   bool full, closed;
-  bool woken;  /* true: mailbox_wake was called, and the reader's wait has not ended because of that yet */
+  bool woken;  /* true: mailbox_wake was called, but has not ended the reader's wait yet */
   bool undone; /* true: the reader has not called mailbox_done since the newest frame was put into the mailbox */
   pthread_cond_t done;
   /* put: number of all frames that were put into the mailbox; dropped: number of frames that were replaced before the
@@ -69,8 +68,9 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail);
 /* Called by the writer: tells the mailbox that no more frames will come. The newest frame can still be taken. */
 void mailbox_close(struct mailbox *mailbox);
 
-/* Called by the reader: waits up to wait_ms for a frame. Returns 1 and in *mail the frame, which is valid until the
- * next call that returns 1; 0 if no frame came or mailbox_wake was called; -1 if the mailbox is closed and empty. */
+/* Called by the reader: waits up to wait_ms for a frame. Returns 1 and stores the frame in *mail, which is valid until
+ * the next call that returns 1. Returns 0 if no frame came or mailbox_wake was called; -1 if the mailbox is closed and
+ * empty. */
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms);
 
 /* Called by any thread: gets a reference to the newest frame if the reader has not taken that frame yet. The caller

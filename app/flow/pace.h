@@ -20,9 +20,9 @@ struct pace {
 /* Adds a stamp for the time now_ns if `total`, the number of all pictures so far, has changed since the last stamp. */
 void pace_count(struct pace *pace, long total, int64_t now_ns);
 
-/* Returns the rate in pictures per second, over the last second or, if few pictures came in it, over the last few
- * stamps. If no picture has come for more than a second, the result is at most one picture in that time. 0: unknown,
- * because fewer than two stamps are of the last ten minutes. */
+/* Returns the rate in pictures per second over the last second, or over the last few pictures if there were few. If no
+ * picture came for more than a second, the rate is at most one picture in that time. Returns 0 if the rate is unknown,
+ * because there are fewer than two pictures in the last ten minutes. */
 double pace_rate(const struct pace *pace, int64_t now_ns);
 
 #endif

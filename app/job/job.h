@@ -1,10 +1,9 @@
-/* A render job: all properties of a render that must be equal in the parts of one output so that the parts fit
- * together. Parts come from shards (--shard), from a render that is resumed after an interruption, and from several
- * devices. Each part has a manifest (manifest.h) that describes the job, so that parts can be compared before they are
- * joined.
+/* A render job: all properties of a render that must be equal in the parts of one output. Parts come from shards
+ * (--shard), from a render that is resumed, and from several devices. Each part has a manifest (manifest.h) that
+ * describes the job, so that parts can be compared before they are joined.
  *
- * Strings and arrays belong to the struct that points to them. Zero-initialise each struct to start; job_free frees
- * what it holds. Functions that return int return 0, or -1 with err. */
+ * Strings and arrays belong to the struct that points to them. Zero-initialise each struct; job_free frees what it
+ * holds. Functions that return int return 0, or -1 with err. */
 #ifndef APP_JOB_JOB_H
 #define APP_JOB_JOB_H
 
@@ -98,10 +97,10 @@ int job_set_header(struct job *job, const uint8_t *header, size_t bytes, struct 
 int job_add_option(struct job *job, const char *name, const char *value, struct error *err);
 /* Copies a job. On failure *to is empty. */
 int job_copy(struct job *to, const struct job *from, struct error *err);
-/* Compares the descriptions of two renders in all fields but device, rate, and the input's name and time; of `choices`
- * it compares only the first line, which names the device with its driver and libraries. Returns 0, or -1 with
- * STATUS_USAGE and a message that gives the first difference, with the values of `was` and `is`. A field that is
- * unknown in either description (NULL, 0) counts as equal. */
+/* Compares the descriptions of two renders, except device, rate, and the input's name and time. Of `choices` only the
+ * first line is compared, which names the device, its driver and its libraries. A field that is unknown in either
+ * (NULL, 0) counts as equal. Returns 0, or -1 with STATUS_USAGE and a message that gives the first difference, with the
+ * values of `was` and `is`. */
 int job_compare(const struct job *was, const struct job *is, struct error *err);
 /* Compares the jobs of two parts as job_compare does, but ignores `choices` and `batch`, on which only rounding
  * depends. In the message, "there" is the value of `one`, and "here" that of `other`. */
@@ -117,8 +116,8 @@ struct job_part {
   /* number of this part, from 1, and number of all parts of the render; both are 1 for the whole render, and for a
    * part that the user has named by frame numbers */
   int index, count;
-  /* numbered: true: the user named the part by frame numbers, from `first` to `last`, as in --shard A-B; last -1: to
-   * the end */
+  /* numbered: true: the user selected the part by frame numbers `first` to `last`, as in --shard A-B; last -1: to the
+   * end */
   bool numbered;
   int64_t first, last;
   struct job_time begin, end;

@@ -101,10 +101,9 @@ static int compare(const struct comparison *c) {
   return compare_header(c);
 }
 
-/* True if two jobs (descriptions of a render) were made on different devices or with different libraries. `choices`,
- * the text with the kernels that an engine chose, names device and libraries in its first line, so the first lines are
- * compared. The other lines may differ, because an engine that continues an interrupted render adopts the kernels that
- * this render has stored. */
+/* True if two jobs were made on different devices or with different libraries. Both are in the first line of `choices`,
+ * which is compared. The other lines, the engine's kernels, may differ, because an engine that resumes a render adopts
+ * the stored ones. */
 static bool devices_differ(const struct job *one, const struct job *other) {
   size_t length = one->choices ? strcspn(one->choices, "\n") : 0;
   return one->choices && other->choices &&

@@ -87,8 +87,8 @@ int job_to_json(cJSON *object, const struct job *job, const struct job_part *par
   return added ? 0 : -1;
 }
 
-/* --- reading: each function returns 1 on success, 0 if a JSON member has another form than the one that this program
- * writes, or -1 with err --- */
+/* --- reading: each function returns 1 on success, 0 if a JSON member is not as this program writes it, or -1 with err
+ * --- */
 
 static int read_text(char **text, const cJSON *object, const char *name, struct error *err) {
   const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, name);

@@ -18,8 +18,8 @@ static int write_failed(const struct manifest *manifest, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", manifest->path, platform_why_unwritten(errno));
 }
 
-/* Ends a line of the manifest: hands it to the operating system at once. printed: what fprintf returned for the
- * line. */
+/* Completes a line of the manifest by flushing it to the operating system at once. printed: what fprintf returned for
+ * the line. */
 static int end_line(struct manifest *manifest, int printed, struct error *err) {
   return printed < 0 || fflush(manifest->out) ? write_failed(manifest, err) : 0;
 }

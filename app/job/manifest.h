@@ -82,8 +82,8 @@ struct job_record {
 /* True if the file's first bytes are those of a manifest. */
 bool manifest_is(const char *path);
 /* Reads a manifest up to its end, or up to the first line that is incomplete or contradicts earlier lines; the lines
- * before it are used. Returns 1; 0 if there is no such file, or its first line is not that of a manifest; -1 with err
- * if it cannot be read, or a version of the program with another format of manifests has written it. */
+ * before it are used. Returns 1. Returns 0 if there is no such file, or its first line is no manifest's. Returns -1
+ * with err if it cannot be read, or if a version of the program with another format wrote it. */
 int job_record_read(struct job_record *record, const char *path, struct error *err);
 /* Returns how many pictures of the part, from its first one, are in complete segments (series of pictures that can be
  * decoded without the others, such as those from one key frame to the next). A resumed render need not make them

@@ -1,7 +1,7 @@
-/* The mark of a render: a line of JSON in each picture file of a sequence, by which a later render can tell with which
- * settings the picture was made. It contains all that decides pixels: the program, the input's content, the model and
- * the options, but not which part of the input is rendered. So all pictures of a render have the same mark, and a
- * render of more frames of the same input has the same mark as well. */
+/* The mark of a render: a line of JSON in each picture file of a sequence. From it a later render can tell with which
+ * settings a picture was made. It contains all that decides pixels (program, input's content, model, options), but not
+ * which frames are rendered. So all pictures of a render have the same mark, also if a later render of the input makes
+ * more frames. */
 #ifndef APP_JOB_MARK_H
 #define APP_JOB_MARK_H
 

@@ -78,7 +78,7 @@ static bool read_hash(struct job_hash *hash, const cJSON *line) {
 }
 
 /* The functions take_... add the contents of one line of the manifest to the record. They return 1; 0 if manifest.c
- * would not write such a line at this place; or -1 with err. */
+ * would not write such a line there; or -1 with err. */
 
 static int take_picture(struct reading *from, const cJSON *line, struct error *err) {
   struct job_record *record = from->record;

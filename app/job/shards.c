@@ -209,9 +209,9 @@ static bool is_last(const struct job_part *part, const struct job *job) {
   return part->open || (job->end.den && job_time_compare(part->end, job->end) >= 0);
 }
 
-/* Finds for each shard whether shards that adjoin lead from it to the end of the job. ways[i] becomes the smallest
- * number of shards that do so, shard i included, and 0 if there are none; next[i] is the shard after it. The shards are
- * sorted by their begins. */
+/* Finds for each shard a chain of adjoining shards to the end of the job. ways[i] becomes the smallest number of shards
+ * in a chain from shard i, and 0 if there is none; next[i] is the shard after i in it. The shards are sorted by where
+ * they begin. */
 static void find_ways(int *ways, int *next, const struct shards *shards) {
   for (int i = shards->count - 1; i >= 0; i--) {
     const struct job_part *part = &shards->of[i].record.part;

@@ -19,22 +19,20 @@ struct shards {
   char *unfinished; /* path of an incomplete shard, which is not in the array `of`; NULL: there is none */
 };
 
-/* Adds the shard at this path, whose manifest is PATH.json; `path` may also be the manifest's path. A shard that was
- * added before is not added again. The first shard that is not complete yet is stored in `unfinished`; further ones are
- * ignored. If two processes have made the shard X at the same time, one of them may have left a file X.part or X.part2;
- * that file is ignored if there is a file X. Fails if file or manifest is missing, or if the manifest states another
- * size or hash of the file. */
+/* Adds the shard at this path, whose manifest is PATH.json; `path` may also be the manifest's. A shard is added only
+ * once. The first incomplete shard is stored in `unfinished`; further ones are ignored. A file X.part or X.part2 is
+ * ignored if X exists, because two processes may have made shard X at the same time. Fails if file or manifest is
+ * missing, or if size or hash differ from the manifest. */
 int shards_add(struct shards *shards, const char *path, struct error *err);
 /* Adds all shards in the folder of the output that have the names which --shard gives them (OUT.shard-...). */
 int shards_find(struct shards *shards, const char *output, struct error *err);
-/* Sorts the shards by time, and checks that they belong to the same render and together make up all of it. If the
- * render was divided in several ways, so that shards overlap, those that are not needed are removed from the list. err
- * says in which point two jobs differ, or which part is missing. A warning is logged if pictures of shards may differ
- * by rounding. At least one shard, complete or not, must have been added before. */
+/* Sorts the shards by time, and checks that they belong to the same render and together make up all of it. If shards
+ * overlap, because the render was divided in several ways, those that are not needed are removed. err names the
+ * difference between two jobs, or the missing part. Logs a warning if pictures of shards may differ by rounding. At
+ * least one shard, complete or not, must have been added. */
 int shards_check(struct shards *shards, const struct log *log, struct error *err);
-/* Fails if a shard has no picture, because render could read none of its pictures. err names the parts of the render
- * that are missing for this reason. output: the name of the output for the message. shards_check must have been called
- * before. */
+/* Fails if a shard has no picture because render could read none of its input pictures. err names the parts of the
+ * render that are missing. output: the output's name for the message. shards_check must have been called before. */
 int shards_check_empty(const struct shards *shards, const char *output, struct error *err);
 void shards_free(struct shards *shards);
 

@@ -32,9 +32,9 @@ static void tell_model_values(struct reverie *reverie) {
   pthread_mutex_unlock(&reverie->lock);
 }
 
-/* Encodes the prompts whose texts have changed; one whose text was removed is encoded as "". Returns 0, or -1 with err.
- * Called with reverie->lock held, because a tokenizer serves one thread at a time, and reverie_prepare uses it on
- * another thread to count token chunks. */
+/* Encodes the prompts whose texts have changed; a removed text is encoded as "". Called with reverie->lock held,
+ * because the tokenizer must not run on two threads, and reverie_prepare counts chunks with it on another one. Returns
+ * 0, or -1 with err. */
 static int encode_texts(struct reverie *reverie, struct error *err) {
   for (int slot = SLOT_PRESET_1; slot < LIBRARY_SLOTS; slot++) {
     const char *text = library_text(&reverie->used.values, slot);

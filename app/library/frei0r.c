@@ -1,13 +1,11 @@
 /* A frei0r plug-in, which works as a filter in FFmpeg (-vf frei0r), Kdenlive, Shotcut, Olive, Pitivi, Flowblade and
- * melt. Its output has the size of its input. The model makes pictures whose longer side has at most the parameter
- * `side` pixels, and these are scaled to the output's size.
+ * melt. Its output has the size of its input. The model's pictures have at most `side` pixels (a parameter) on the
+ * longer side, and are scaled to the output's size. The header frei0r.h is under the GNU General Public License 2 or
+ * later, and so is the compiled plug-in, which includes it; this source file itself is under reverie's licence.
  *
- * The header frei0r.h is under the GNU General Public License 2 or later, and so is the compiled plug-in, which
- * includes it; this source file itself is under reverie's licence.
- *
- * MLT makes an instance for each of its threads, so instances with the same model and device share an engine, which the
- * first frame opens. An instance holds the engine's lock while it makes a frame. The engine is freed with the last of
- * its instances and not by f0r_deinit, because MLT calls f0r_deinit before it destroys the instances. */
+ * MLT makes an instance for each of its threads. Instances with the same model and device share an engine, which the
+ * first frame opens. An instance holds the engine's lock while it makes a frame. The last instance frees the engine;
+ * f0r_deinit cannot, because MLT calls it before it destroys the instances. */
 #include <frei0r.h>
 
 #include <math.h>

@@ -129,8 +129,8 @@ void restyle_follow(ReverieRestyle *restyle) {
   tell_latency(restyle);
 }
 
-/* Adds the element's own latency to the answer of a latency query. In a pipeline that keeps up, each frame in flight
- * takes at most the duration of a frame, and a stream batch delays a picture by frames_behind further frames. */
+/* Adds the element's own latency to the answer of a latency query. The latency is one frame duration for each frame in
+ * flight, if the pipeline keeps up; a stream batch adds frames_behind further frames. */
 static void add_latency(ReverieRestyle *restyle, GstQuery *query) {
   gboolean live;
   GstClockTime least, most;
@@ -199,8 +199,8 @@ static GstFlowReturn submit(ReverieRestyle *restyle, GstBuffer *in) {
     gst_object_sync_values(GST_OBJECT(restyle), time);
   struct reverie_frame frame = describe(restyle, &pixels);
   frame.time_ns = GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : 0;
-  frame.opaque = restyle; /* any pointer but NULL: the engine returns it as picture.opaque, which is NULL if there is no
-                           * picture */
+  frame.opaque = restyle; /* any pointer but NULL: the engine copies it to picture.opaque, which is NULL only if there
+                           * is no picture */
   if (on_gpu)
     restyle_cuda_describe(restyle, in, &frame);
   int status = reverie_submit(restyle->engine, &frame, &error);
@@ -268,9 +268,9 @@ static GstFlowReturn copy_picture(ReverieRestyle *restyle, const struct reverie_
   return GST_FLOW_OK;
 }
 
-/* Collects the picture of the oldest frame in flight as a buffer. *out is NULL after an error, or if a stream batch
- * has no finished picture yet. If a picture fails, the times of its frame are dropped as well, so that later pictures
- * get the times of their own frames. picture.opaque is NULL if a stream batch had no picture to give. */
+/* Collects the picture of the oldest frame in flight as a buffer. *out is NULL after an error, or if a stream batch has
+ * no finished picture yet; picture.opaque is NULL in the latter case. If a picture fails, the times of its frame are
+ * dropped, so that later pictures keep their own times. */
 static GstFlowReturn collect(ReverieRestyle *restyle, GstBuffer **out) {
   struct reverie_error error = {.size = sizeof error};
   struct reverie_picture picture = {.size = sizeof picture};

@@ -68,7 +68,7 @@ gboolean restyle_open(ReverieRestyle *restyle, int format, gboolean in_cuda);
 /* Stores what preparing the engine or submitting a frame may have changed: which GPU computes, and by how many frames a
  * stream batch delays pictures. If the latter has changed, the pipeline is told to ask for the latency anew. */
 void restyle_follow(ReverieRestyle *restyle);
-/* Stores the frame duration, from which latency is computed, and makes the pipeline ask for the latency anew. */
+/* Stores the frame duration, from which latency is computed, and makes the pipeline query the latency again. */
 void restyle_set_rate(ReverieRestyle *restyle, const GstVideoInfo *in);
 /* Makes and sends the pictures of all frames that were submitted; stops at the first error, which it returns. Called by
  * the streaming thread. */

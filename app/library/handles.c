@@ -27,8 +27,8 @@ static int count_chunks(struct reverie *reverie, const struct parameters *values
   return 0;
 }
 
-/* True if pictures with these values depend on the prompt in this slot (place for an encoded prompt): the slot's share
- * in the blend of prompts is not 0, or it is the negative prompt. */
+/* True if pictures with these values depend on the prompt in this slot (storage for an encoded prompt): the slot's
+ * share in the blend of prompts is not 0, or it is the negative prompt. */
 static bool is_shown(const struct parameters *values, int slot) {
   float shares[SLOT_PRESETS];
   values_shares(values, shares);
@@ -78,9 +78,9 @@ static struct library_handle *take(struct reverie *reverie, const struct engine_
   return found;
 }
 
-/* Returns an unused element of reverie->handles (engines made ready for one size and step count). If all are used, the
- * element whose handle has not been used for the longest time is emptied first. Only a handle without frames in flight
- * is released; such a handle exists, because the array has more elements than frames can be in flight. */
+/* Returns an unused element of reverie->handles. If all are used, empties the one whose handle was unused for the
+ * longest time. A handle with frames in flight is never released. There is always one without, because the array has
+ * more elements than there can be frames in flight. */
 static struct library_handle *free_place(struct reverie *reverie) {
   struct library_handle *oldest = NULL;
   pthread_mutex_lock(&reverie->lock);

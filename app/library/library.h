@@ -57,7 +57,7 @@ struct reverie {
    * `counted`. */
   uint64_t counted;
   int chunks[LIBRARY_SLOTS];
-  bool given[LIBRARY_SLOTS]; /* true: the prompt slot (place for an encoded prompt) has a text */
+  bool given[LIBRARY_SLOTS]; /* true: the prompt slot (storage for an encoded prompt) has a text */
 
   /* mutex that is locked while a handle (one size and step count) is prepared or released; a thread that needs both
    * locks this one before `lock` */
@@ -65,9 +65,9 @@ struct reverie {
 
   /* The following fields are used only by the thread that submits frames. */
   struct settings used; /* the parameters' values with which the last frame was submitted */
-  unsigned stale;       /* bit i is 1: the engine does not have the text of prompt slot i (a place for an encoded
+  unsigned stale;       /* bit i is 1: the engine does not have the text of prompt slot i (storage for an encoded
                          * prompt) yet */
-  unsigned encoded;     /* bit i is 1: the engine got a text for prompt slot i (a place for an encoded prompt) at least
+  unsigned encoded;     /* bit i is 1: the engine got a text for prompt slot i (storage for an encoded prompt) at least
                          * once */
   /* the handles (prepared sizes and step counts) of the runs that the engine has not seen to their end
    * (engine_unfinished), oldest first, and their number */
@@ -114,14 +114,14 @@ enum {
   LIBRARY_FRAME_LEAST = offsetof(struct reverie_frame, control) + sizeof(void *),
   LIBRARY_PICTURE_LEAST = offsetof(struct reverie_picture, hold) + sizeof(void *),
   /* A program may leave out fields at the end of all structs except struct reverie_frame and struct reverie_picture.
-   * But a size that has room for no field at all means that the program has forgotten to set the size. */
+   * But a size too small for any field means that the program has forgotten to set the size. */
   LIBRARY_LEAST = sizeof(size_t) + 1
 };
 /* Checks the first field of a struct, which must be the struct's size and at least `least` (LIBRARY_LEAST or the
  * like). name: the struct's name in messages. Returns 0, or -1 with err. */
 int library_check_size(const void *given, size_t least, const char *name, struct error *err);
 
-/* Returns the text that the values give to a prompt slot of the engine (a numbered place for one encoded prompt); for
+/* Returns the text that the values give to a prompt slot of the engine (numbered storage for an encoded prompt); for
  * the first prompt, if none is set, the default prompt. NULL: the slot has no text. */
 const char *library_text(const struct parameters *values, int slot);
 

@@ -1,10 +1,9 @@
-/* A filter of OBS, which restyles any source that has video. On OBS's graphics thread it renders the source, and copies
- * the pixels from the GPU's memory one frame later, when the GPU has finished with them, so that it does not wait for
- * the GPU. A thread of the filter (obs_worker.c) makes pictures of the newest frame. The filter draws the newest
- * finished picture in the source's size. Until the first picture is finished, and while the engine has failed, it draws
- * the source as it is.
+/* A filter of OBS, which restyles any source that has video. OBS's graphics thread renders the source. It copies the
+ * pixels from GPU memory one frame later, when they are ready, so that it does not wait for the GPU. A thread of the
+ * filter (obs_worker.c) makes pictures of the newest frame.
  *
- * The licence of the compiled plug-in stands in obs_filter.h. */
+ * The filter draws the newest finished picture in the source's size. Before the first picture, and after the engine has
+ * failed, it draws the source itself. The licence of the compiled plug-in stands in obs_filter.h. */
 #include "app/library/obs_filter.h"
 
 OBS_DECLARE_MODULE()
@@ -75,8 +74,8 @@ static bool render_source(struct filter *filter, obs_source_t *target, obs_sourc
   return true;
 }
 
-/* Hands the frame that `staging` (a surface for copies from the GPU to host memory) holds to the worker's thread. The
- * copy was begun one frame of OBS earlier, so that reading it does not wait for the GPU. */
+/* Hands the frame in `staging` (a surface for copies from the GPU to host memory) to the worker's thread. The copy was
+ * begun one OBS frame earlier, so that reading it does not wait for the GPU. */
 static void hand_over(struct filter *filter, struct staging *staging) {
   uint8_t *pixels;
   uint32_t pitch;
@@ -175,8 +174,8 @@ static void update_filter(void *data, obs_data_t *settings) {
   worker_set(filter->worker, wish_read(filter->rows, settings));
 }
 
-/* Called once in each frame of OBS, before anything is drawn. If the filter was not drawn in the previous frame of OBS,
- * drops the copies in `staging`: they show the source as it was some time ago, and must not go to the worker. */
+/* Called once in each OBS frame, before anything is drawn. If the filter was not drawn in the previous OBS frame, drops
+ * the copies in `staging`: they are outdated and must not go to the worker. */
 static void tick_filter(void *data, float seconds) {
   struct filter *filter = data;
   (void)seconds;

@@ -1,11 +1,9 @@
-/* Declares what the files of the OBS filter share: obs_filter.c is the filter as OBS sees it, on OBS's graphics thread,
- * obs_worker.c is the thread that owns an engine of the library, and obs_properties.c turns the library's parameters
- * into the filter's properties and settings.
+/* Declares what the files of the OBS filter share. obs_filter.c is the filter itself, on OBS's graphics thread;
+ * obs_worker.c is the thread that owns an engine; obs_properties.c turns the library's parameters into properties and
+ * settings. Memory comes from libobs (bmalloc, bfree), which ends the process if there is none left.
  *
  * The headers of libobs are under the GNU General Public License 2 or later, and so is the compiled plug-in, which
- * includes them; the source files of the filter themselves are under reverie's licence.
- *
- * Memory comes from libobs (bmalloc, bfree), which ends the process if there is no memory left. */
+ * includes them. The filter's source files themselves are under reverie's licence. */
 #ifndef APP_LIBRARY_OBS_FILTER_H
 #define APP_LIBRARY_OBS_FILTER_H
 

@@ -1,6 +1,5 @@
-/* The filter's properties and settings: one for each of the library's parameters, and for a parameter with several
- * instances one for each instance, under the parameter's name. At first the view shows only the most used properties.
- * The licence of the compiled plug-in stands in obs_filter.h. */
+/* The filter's properties and settings: one for each parameter of the library, or one for each instance of a parameter.
+ * At first only the most used properties are shown. The licence of the compiled plug-in stands in obs_filter.h. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

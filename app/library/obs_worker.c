@@ -1,10 +1,9 @@
-/* The thread of an OBS filter that owns an engine of the library. The filter hands frames to this thread and takes
- * pictures from it, and neither waits for the other. The thread always begins with the newest frame; frames that come
- * while it makes a picture replace each other.
+/* The thread of an OBS filter that owns an engine of the library. The filter hands frames to it and takes pictures from
+ * it; neither waits for the other. The thread always takes the newest frame; older frames that wait are replaced.
  *
- * Three buffers hold frames: one that the filter writes, one with the newest frame, and one that the thread reads. To
- * hand over a frame, or to begin with one, only pointers are exchanged, so that the lock is never held while pixels are
- * copied. obs_filter.h has the licence of the compiled plug-in. */
+ * One of three frame buffers is written by the filter, one has the newest frame, and one is read by the thread. Only
+ * pointers are exchanged, so the lock is never held while pixels are copied. The licence of the compiled plug-in stands
+ * in obs_filter.h. */
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -17,8 +16,8 @@
 
 /* Longer side of the picture if the user has set no size, in pixels; as in the other filters of the library. */
 enum { LONGEST_SIDE = 512 };
-/* An engine is opened anew when the settings have been the same for this time in ns, because OBS reports each letter of
- * a name that is being typed. */
+/* An engine is opened again when the settings have been the same for this time in ns, because OBS reports each letter
+ * of a name that is being typed. */
 enum { SETTLED = 700000000 };
 
 struct frame {
@@ -72,10 +71,10 @@ static void log_error(struct worker *worker, const struct reverie_error *error) 
 
 /* --- the engine and its settings --- */
 
-/* Sets the engine's parameters to the present settings. opening: true: sets those that are read when the model is
- * opened; false: sets all others. Settings that are the same in `before` are left out; before NULL: the engine has its
- * defaults. If the engine refuses a value, opening fails; after opening this is only logged, and the former value
- * stays. Returns 0; after a failure, -1 with error. */
+/* Sets the engine's parameters to the present settings. opening: true: those that are read when the model is opened;
+ * false: all others. Settings equal to those in `before` are left out; before NULL: the engine has its defaults. If the
+ * engine refuses a value while opening, returns -1 with error; later this is only logged, and the former value stays.
+ * Returns 0 on success. */
 static int apply(struct worker *worker, bool opening, const struct wish *before, struct reverie_error *error) {
   const struct obs_value none = {0};
   for (int i = 0; i < worker->rows->count; i++) {
@@ -111,7 +110,7 @@ static int open_engine(struct worker *worker, struct reverie_error *error) {
          apply(worker, true, NULL, error) || reverie_open(worker->engine, error);
 }
 
-/* Sets the engine to the settings `taken`. If these need another engine, opens the engine anew. Returns 0, or another
+/* Sets the engine to the settings `taken`. If these need another engine, opens the engine again. Returns 0, or another
  * number with error. */
 static int adopt(struct worker *worker, struct wish *taken, struct reverie_error *error) {
   struct wish *before = worker->wish;
@@ -186,15 +185,15 @@ static void work(struct worker *worker, struct wish *taken) {
   publish(worker, NULL);
 }
 
-/* Returns true if the thread may take new settings now: there are some, and they need no new engine or have not
- * changed for SETTLED ns. Called with the lock held. */
+/* Returns true if there are new settings that the thread may take now. Settings that need a new engine must have been
+ * the same for SETTLED ns. Called with the lock held. */
 static bool may_take(const struct worker *worker) {
   return worker->next && (!worker->wish || !wish_opens_anew(worker->rows, worker->wish, worker->next) ||
                           os_gettime_ns() - worker->next->time >= SETTLED);
 }
 
-/* Waits until the filter has stored a new frame in worker->newest, and exchanges it with worker->reading, the frame
- * of which the thread has made a picture. *taken: new settings, or NULL. Returns false if the thread has to end. */
+/* Waits until the filter has stored a new frame in worker->newest. Exchanges it with worker->reading, of which a
+ * picture was already made. *taken: new settings, or NULL. Returns false if the thread has to end. */
 static bool next_frame(struct worker *worker, struct wish **taken) {
   pthread_mutex_lock(&worker->lock);
   while (!worker->stop && !(worker->fresh && (!worker->failed || may_take(worker))))

@@ -257,21 +257,22 @@ enum { REVERIE_IN_FLIGHT_MOST = 2 };
 
 /* Prepares the engine for pictures of this size and for the present parameters. Otherwise the next reverie_submit does
  * so, which takes from a fraction of a second to minutes. width and height 0: the size in the parameter "size" or, if
- * that is not set, the model's own size. Any other size is stored in the parameter. The engine stays prepared for the
- * last four sizes and sets of parameters, so that a change back to one of them takes no time. */
+ * that is not set, the model's own; any other size is stored in the parameter. The engine stays prepared for the last
+ * four combinations, so that returning to one takes no time. */
 int reverie_prepare(struct reverie *reverie, int width, int height, struct reverie_error *error);
 /* Rounds a size to the nearest one whose sides are multiples of what the model needs (reverie_info.size_multiple). */
 int reverie_nearest_size(struct reverie *reverie, int *width, int *height, struct reverie_error *error);
 
-/* Starts making a frame's picture; prepares the engine first if necessary. On a CPU the picture is finished when the
- * function returns. At most REVERIE_IN_FLIGHT_MOST frames may be in flight. frame NULL: there is no further frame,
- * and the frames of a stream batch (parameter "stream-batch") advance by a step; after the last frame, the pictures
- * of reverie_info.frames_behind frames are still to come in this way. If the function fails, the frame is not
- * submitted. */
+/* Starts making a frame's picture, after preparing the engine if necessary. On a CPU the picture is finished when the
+ * function returns. At most REVERIE_IN_FLIGHT_MOST frames may be in flight. If the function fails, the frame is not
+ * submitted.
+ *
+ * frame NULL: there is no further frame, and the frames of a stream batch (parameter "stream-batch") advance by a step.
+ * After the last frame, reverie_info.frames_behind such calls give the remaining pictures. */
 int reverie_submit(struct reverie *reverie, const struct reverie_frame *frame, struct reverie_error *error);
-/* Waits for the picture of the oldest frame in flight, which the program releases with reverie_release. If no frame is
- * in flight or picture->size is too small, the function fails and changes nothing. After any other failure the frame is
- * not in flight any more, and only `opaque` of *picture is set. */
+/* Waits for the picture of the oldest frame in flight; the program releases it with reverie_release. If no frame is in
+ * flight or picture->size is too small, the function fails and changes nothing. After any other failure the frame is no
+ * longer in flight, and only picture->opaque is set. */
 int reverie_collect(struct reverie *reverie, struct reverie_picture *picture, struct reverie_error *error);
 /* Returns the number of frames in flight. */
 int reverie_in_flight(struct reverie *reverie);

@@ -44,9 +44,9 @@ static void follow_engine(struct live *live, int64_t now_ns) {
          live->stalled ? "the engine hangs" : "the engine failed", reason);
 }
 
-/* Shows ALERT_PICTURE if the engine has worked for more than a second on the first picture with another handle (size,
- * steps, model): until that picture is finished, the picture on screen is still one from before the change. Otherwise
- * ends that alert. */
+/* Raises ALERT_PICTURE if the engine has worked for more than a second on the first picture after a change of size,
+ * steps or model; until it is finished, the screen shows a picture from before the change. Otherwise ends that
+ * alert. */
 static void follow_picture(struct live *live, int64_t now_ns) {
   char reason[ALERT_REASON_MAX];
   bool waits = live->state.ready && live->engine.first && live->engine.busy_ms > PATIENCE_LEAST_MS;

@@ -2,8 +2,8 @@
  * from outside. */
 #include "app/live/live_impl.h"
 
-/* longest time in ms to wait for the end of a client's thread: the web page's thread may wait for a picture that a
- * browser has asked for, and if the GPU hangs, that picture never comes */
+/* longest time in ms to wait for a client's thread to end. The web page's thread may wait for a picture for a browser,
+ * and if the GPU hangs, that picture never comes. */
 enum { CLIENT_WAIT_MS = 3000 };
 
 static int open_web(struct live *live, struct error *err) {

@@ -13,8 +13,8 @@ struct ending {
   bool hangs; /* true: the engine has not answered for so long that the program ends without waiting for its thread */
 };
 
-/* Returns the exit status. If several fields are true, the first of these causes decides: a recording is incomplete
- * (`why` is STATUS_OUTPUT), which the user must know; a signal; another error; an engine that hangs. */
+/* Returns the exit status. If there are several causes, the first of these decides: an incomplete recording (`why` is
+ * STATUS_OUTPUT), because the user must know; a signal; another error; an engine that hangs. */
 enum status ending_status(const struct ending *ending);
 
 #endif

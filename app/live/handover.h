@@ -1,7 +1,7 @@
-/* The state that a live window passes on when the program restarts itself: a process in which a GPU has failed cannot
- * use that GPU again, but a new one can. The state is JSON, with values as in presets (control/presets.h), in an
- * anonymous file. The environment variable REVERIE_HANDOVER tells the new program the file's descriptor; only the
- * program itself sets this variable. */
+/* The state that a live window passes on when the program restarts itself. A restart helps because a process in which a
+ * GPU has failed cannot use that GPU again, but a new one can. The state is JSON in an anonymous file, with values as
+ * in presets (control/presets.h). The environment variable REVERIE_HANDOVER gives the new program the file's
+ * descriptor; only the program itself sets it. */
 #ifndef APP_LIVE_HANDOVER_H
 #define APP_LIVE_HANDOVER_H
 
@@ -45,9 +45,9 @@ struct handover {
   struct handover_record record;
 };
 
-/* Returns the time from which on the next restart is allowed (platform_now_ns); a time in the past means at once. At
- * most HANDOVERS_A_MINUTE restarts are allowed in a minute. After restarts that led to no picture the pause before the
- * next one grows from 20 s to ten minutes. */
+/* Returns the earliest time of the next restart (platform_now_ns); a time in the past means at once. At most
+ * HANDOVERS_A_MINUTE restarts are allowed in a minute. If restarts led to no picture, the pause before the next one
+ * grows from 20 s to ten minutes. */
 int64_t handover_due_ns(const struct handover_record *record);
 /* Adds a restart at the time now_ns to the record of restarts. */
 void handover_note(struct handover_record *record, int64_t now_ns);

@@ -69,8 +69,8 @@ static void follow_display(struct live *live) {
   live->figures.budget_ms = ms > 0 ? ms : usual_ms;
 }
 
-/* Opens presets, scripts and outputs. Returns 0, or -1 with err. After a restart of the program failures are only
- * logged, because the show must go on without them. */
+/* Opens presets, scripts and outputs. Returns 0, or -1 with err. After a restart of the program, failures are only
+ * logged, because a live show must continue without them. */
 static int open_more(struct live *live, struct error *err) {
   return live_allow_failure(live, live_open_presets(live, err), err) ||
                  live_allow_failure(live, live_open_scripts(live, err), err) ||
@@ -79,9 +79,9 @@ static int open_more(struct live *live, struct error *err) {
              : 0;
 }
 
-/* Makes NVIDIA's OpenGL sleep when it waits for the GPU (__GL_YIELD). By default OpenGL yields the processor in a loop,
- * but a thread with real-time priority that yields gives way to no ordinary thread. Called before other threads exist,
- * because they may read the environment. */
+/* Makes NVIDIA's OpenGL sleep while it waits for the GPU (__GL_YIELD). By default it yields the processor in a loop;
+ * but a thread with real-time priority does not give way to ordinary threads by yielding. Called before other threads
+ * start, because they may read the environment. */
 static void let_opengl_sleep(const struct options *options) {
   bool wanted = options->real_time == REAL_TIME_AUTO && !getenv("__GL_YIELD");
   if (wanted && platform_be_urgent(true) == URGENCY_REAL_TIME)
@@ -90,7 +90,7 @@ static void let_opengl_sleep(const struct options *options) {
 }
 
 /* If --awake was given, keeps processor cores from entering sleep states. If that fails, a logged line says why, and
- * the program goes on. */
+ * the program continues. */
 static void stay_awake(struct live *live) {
   if (!live->options->awake)
     return;
@@ -173,17 +173,17 @@ static enum status status_of(bool failed, bool hangs, const struct error *err) {
   return ending_status(&ending);
 }
 
-/* Turns the way in which the live window has ended into the command's result: 0, or -1 with err. failed: the window
- * ended, or a file could not be completed, because of the error err. */
+/* Computes the command's result, 0 or -1 with err, from how the live window ended. failed: the window ended, or a file
+ * could not be completed, because of the error err. */
 static int settle_status(bool failed, struct error *err) {
   if (status_of(failed, false, err) == STATUS_INTERRUPTED)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return failed ? -1 : 0;
 }
 
-/* Waits for the engine's thread at the end of the program. If it has not ended after LAST_WAIT_MS, ends the process at
- * once, because the thread may hang in the driver, where nothing can stop it. All files are complete by then. If bench
- * --live measures the window (live->probe is set), the process is never ended here, and the wait has no limit. */
+/* Waits for the engine's thread when the program ends. If the thread does not end within LAST_WAIT_MS, it may hang in
+ * the driver, so the process is ended at once; all files are complete by then. While bench --live measures
+ * (live->probe), the wait has no limit. */
 static void leave_engine(struct live *live, bool failed, struct error *err) {
   struct loop_status engine;
   if (!live->loop || live->probe || loop_wait_end(live->loop, LAST_WAIT_MS))
@@ -201,8 +201,8 @@ static void leave_engine(struct live *live, bool failed, struct error *err) {
   _Exit(status);
 }
 
-/* Asks the engine's thread to end after its current frame, and to abandon what can be abandoned, such as opening an
- * engine. Does not wait. */
+/* Asks the engine's thread to end after its current frame. Work that can be abandoned, such as opening an engine, is
+ * abandoned. Does not wait. */
 static void end_engine(struct live *live) {
   loop_end(live->loop);
   atomic_store(&live->leaving, true);

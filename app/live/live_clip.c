@@ -1,13 +1,13 @@
-/* Seeks in the video file that is shown, when users or remote clients set the parameters clip-position and
- * clip-time-left or run a command, and stores the position of the present frame in these parameters. Also sets the
- * file's speed, and its in and out points. Main thread only. */
+/* Follows and reports the position in the video file that is shown. Seeks when users or clients set the parameters
+ * clip-position and clip-time-left or run a command, and stores the present position in them. Also sets the file's
+ * speed, in point and out point. Main thread only. */
 #include <math.h>
 #include <stdio.h>
 
 #include "app/live/live_impl.h"
 
-/* True if the source that is shown is a file with a length, in which one can seek. A single picture is none, nor is a
- * stream that is not there yet, for which live->info still describes the source before it. */
+/* True if the shown source is a file with a length, in which one can seek. False for a single picture, and for a stream
+ * that has not started yet, when live->info still describes the former source. */
 static bool is_clip(const struct live *live) {
   const struct source_info *info = &live->info;
   const struct reader_status *status = &live->source_status;
@@ -16,7 +16,7 @@ static bool is_clip(const struct live *live) {
          pictures;
 }
 
-/* Returns the last place in the file at which a frame begins, in seconds: one frame before the end. */
+/* Returns the position of the file's last frame in seconds: one frame duration before the end. */
 static double last_place(const struct source_info *info) {
   return fmax(0, info->length - 1 / fmax(info->fps, 1));
 }
@@ -43,9 +43,9 @@ static bool take_mark(struct parameters *values, enum parameter id) {
   return marked;
 }
 
-/* True if a user or a client has set the parameter `id`, the in point or the out point. They did if the parameter is
- * marked as set, and not only live_follow_points has set it. *put says that live_follow_points has set the parameter to
- * the value `told` in the last turn of the main thread's loop; it becomes false if the parameter is not marked. */
+/* True if a user or a client has set the parameter `id` (clip-in or clip-out): it is marked as set, and the mark is not
+ * just from live_follow_points, which set it to `told` in the last pass of the loop (*put). *put becomes false if the
+ * parameter is not marked. */
 static bool point_is_set(const struct parameters *values, enum parameter id, bool *put, double told) {
   bool marked = parameters_marked(values, id, 0);
   *put = *put && marked;
@@ -67,9 +67,8 @@ void live_take_clip_wishes(struct live *live) {
   played->out_set |= point_is_set(values, PARAMETER_CLIP_OUT, &played->out_put, played->out_told);
 }
 
-/* Returns the position in seconds to which the sum of the commands' seeks, state.seek_by_s, leads. If an earlier seek
- * is still to be done or under way, seek_by_s is counted from the position to which that seek goes, else from the
- * present position. */
+/* Returns the position in seconds to which the sum of the commands' seeks, state.seek_by_s, leads. It starts at the
+ * target of an earlier seek that is not finished, otherwise at the present position. */
 static double add_seeks(struct live *live) {
   double from;
   if (!changer_seeks(live->changer, &from))
@@ -77,7 +76,7 @@ static double add_seeks(struct live *live) {
   return from + live->state.seek_by_s;
 }
 
-/* Goes to this place in the file, or to the nearest one in the part that is played. */
+/* Goes to this position in the file, or to the nearest one in the part that is played. */
 static void go_to(struct live *live, double seconds) {
   double begin, end;
   get_part(live, &begin, &end);
@@ -125,9 +124,8 @@ void live_follow_clip(struct live *live, int64_t now_ns) {
     now = live_clip_position(live);
     left = fmax(0, end - now) / values->clip_speed;
   }
-  /* Clients are told of each change of a value. Therefore the position and the time left are stored only when a second
-   * of the file's time or of the clock's has passed, or at once when the time left jumps, because the end or the speed
-   * has changed. */
+  /* Clients get a message for each change of a value. So the position and the time left are stored only once a second
+   * of the file or of the clock, or at once if the time left jumps because the end or the speed has changed. */
   double expected = live->played.left_told - (now - live->played.told) / values->clip_speed;
   if (floor(now) != floor(live->played.told) || (left > 0) != (live->played.left_told > 0) ||
       fabs(left - expected) > 0.2 || now_ns - live->played.told_ns >= 1000000000) {
@@ -205,7 +203,7 @@ void live_follow_points(struct live *live, int64_t now_ns) {
     go_to(live, in);
 }
 
-/* --- telling --- */
+/* --- reporting the position to users and clients --- */
 
 static const char *print_time(double seconds, char words[24]) {
   int whole = (int)seconds;

@@ -17,10 +17,10 @@
  * live_scripts.c      plays and records scripts (parameter values over time)
  * sending.c           manages recordings and other outputs
  * source_list.c       decides which source of several is shown
- * live_clip.c         seeks in the file that is shown, and tells the place in it
- * sound_modulation.c  analyses sound and lets it move values
+ * live_clip.c         seeks in the file that is shown, and reports the position in it
+ * sound_modulation.c  analyses sound and lets it change values
  * live_output.c       keeps where each display shows the picture, and draws the test card
- * live_tempo.c        brings onsets of the sound to the clock of beats
+ * live_tempo.c        passes onsets (beginnings of sounds) to the clock of beats
  * clients.c           opens the clients (IPC, web page, OSC, MIDI), which set values from outside
  * successor.c         restarts the program if the engine cannot be opened again in this process
  * probe.c             measures for the command bench --live */
@@ -97,9 +97,8 @@ struct display_keeper {
 };
 
 struct live {
-  /* The fields from options to told_line are for all threads: options and the logs are set before other threads begin,
-   * and any thread may log; told_line, protected by told_lock, is written by any thread and shown by the main
-   * thread. */
+  /* All threads use the fields from options to told_line. options and the logs are set before other threads begin. Any
+   * thread may log; this may write told_line (protected by told_lock), which the main thread shows. */
   const struct options *options;
   struct log log;
   struct log told;           /* a log that also copies each warning to told_line; any thread may use it */
@@ -108,8 +107,8 @@ struct live {
   char told_line[NOTICE_MAX];
 
   /* The fields from here to first_source are about the source. The main thread sets them before other threads begin,
-   * and alone uses them afterwards, with two exceptions: threads that open a source read sources_stop and mirror; and
-   * first_source is used by several threads, under source_lock. */
+   * and then only it uses them. There are two exceptions: threads that open a source read sources_stop and mirror, and
+   * several threads use first_source, under source_lock. */
   const char *spec; /* name or address of the first source; NULL: text to image */
   /* true: the model makes images from text, and the only source is --control-source, read by ControlNets */
   bool source_is_control;
@@ -128,14 +127,14 @@ struct live {
   struct mirror mirror;
   struct source_info info; /* description of the source that is shown; zeros until it is open */
   /* description of the first source, from which an engine takes the size and aspect ratio of its pictures. The loop's
-   * thread fills it under source_lock, once the reader's thread has opened the source. Threads that help the loop's
-   * thread to open an engine copy it under that lock; the loop's thread itself reads it without the lock. */
+   * thread writes it under source_lock when the reader has opened the source. Threads that help to open an engine copy
+   * it under the lock; the loop's thread reads it without. */
   pthread_mutex_t source_lock;
   struct source_info first_source;
 
-  /* The fields from here down to `control` are objects that frames and pictures pass through. The main thread opens and
-   * closes all of them; mailboxes and reader have locks of their own. While the loop's thread runs, it alone uses
-   * masking, styling and control, but any thread may call styling_ask. */
+  /* Frames and pictures pass through the objects in the fields from here to `control`. The main thread opens and closes
+   * them; mailboxes and reader have their own locks. While the loop's thread runs, only it uses masking, styling and
+   * control, except that any thread may call styling_ask. */
   /* two mailboxes: `frames` passes frames from the source to the engine, `pictures` passes pictures from the engine to
    * the window */
   struct mailbox frames, pictures;
@@ -148,13 +147,13 @@ struct live {
   struct fallback *fallback; /* the file that is shown while the source is lost (--fallback); NULL: none */
   struct masking *masking;   /* the mask of an inpainting model; NULL: there is no mask */
   struct styling styling;
-  int styles_told; /* how many of the requests for a style (state.styles_asked) are carried out */
+  int styles_told; /* number of requests for a style (state.styles_asked) that were carried out */
   /* the source whose frames ControlNets read; NULL: they read the frames of the main source */
   struct control_source *control;
 
-  /* The fields from here down to `modulations` are about sound. The main thread opens and closes these objects while
-   * the loop's thread does not run. The loop's thread reads sound levels from `listener` and `track`, which have locks
-   * of their own, and alone uses `modulations` while it runs. */
+  /* The fields from here to `modulations` are about sound. The main thread opens and closes these objects while the
+   * loop's thread does not run. The loop's thread reads sound levels from `listener` and `track`, which have their own
+   * locks. Only it uses `modulations` while it runs. */
   struct listener *listener; /* sound input (--sound) whose levels change parameters (--modulate); NULL: none */
   /* the sound input --record-sound, for recordings, if it is not the same input as --sound; NULL: none */
   struct listener *microphone;
@@ -165,7 +164,7 @@ struct live {
   /* the value that sound_tap_number had at the last call of live_follow_sound; the number changes when another source's
    * sound is read */
   unsigned track_told;
-  /* name of the source whose sound is awaited, if that source has none; "": it has sound */
+  /* name of the present source if its sound is to change parameters but it has none; "" otherwise */
   char silent_now[SOUND_NAME_MAX];
   struct playlist silent; /* names of all sources of which the user was told that they have no sound */
   struct modulations modulations;
@@ -174,9 +173,9 @@ struct live {
   struct meter meter;
   /* state of the oscillators (LFOs) that change values; used by the loop's thread alone while it runs */
   struct lfos lfos;
-  /* tempo_lock protects the fields down to meter_shown. These are the number of onsets (beginnings of sounds) and the
-   * time of the last one, which the loop's thread stores and the main thread reads; and the clock of beats, which the
-   * main thread stores and the loop's thread reads. */
+  /* tempo_lock protects the fields down to meter_shown. The loop's thread writes the number of onsets (beginnings of
+   * sounds) and the time of the last one, for the main thread. The main thread writes the clock of beats, for the
+   * loop's thread. */
   pthread_mutex_t tempo_lock;
   long onsets;
   int64_t onset_ns;
@@ -188,8 +187,8 @@ struct live {
    * the texts. This is the version number (parameters.texts) of the texts that it has checked last. */
   uint64_t lfos_told;
 
-  /* The fields down to `web` are the engine's loop and the clients. The main thread opens and closes them, and each has
-   * a lock of its own. `leaving` is read by the loop's thread and by the threads that open engines for it. */
+  /* The fields down to `web` belong to the engine's loop (loop, leaving) and to its clients (from hub on). The main
+   * thread opens and closes them. Each has a lock of its own, except `leaving`, which the loop's threads read. */
   struct loop *loop;
   atomic_bool leaving; /* true: the live window has ended, so an engine that is being opened gives up */
   struct hub *hub;
@@ -200,9 +199,9 @@ struct live {
   struct midi *midi;
   struct web *web;
 
-  /* From here on, all fields are used by the main thread alone, with two exceptions. The loop's thread reads
-   * first_values, which the main thread fills before that thread begins. And snapshot, presets, outputs and tap have
-   * threads of their own, with which their functions synchronise. */
+  /* Only the main thread uses the fields from here on, with two exceptions. The loop's thread reads first_values, which
+   * is set before that thread begins. snapshot, presets, outputs and tap have threads of their own, and locks for
+   * that. */
   bool clients_stay; /* true: a client's thread did not end in time and still uses `hub`, so the hub is not freed */
   /* the measured values (rates, times, sizes) that clients were given last, through `hub` */
   struct hub_figures figures_told;
@@ -255,7 +254,8 @@ struct live {
   /* The fields from here down to record_next are about recordings and other outputs. */
   struct sound_tap *tap; /* the sound of the source that is shown, for recordings; NULL: there is no source */
   struct frame held;     /* the picture that a freeze shows, for outputs; empty if there is no freeze */
-  /* true: what covers the picture (black, the source, or a frozen picture) has changed in this pass of the loop */
+  /* true: what covers the picture (black, the source, or a frozen picture) has just changed, in this pass of the
+   * loop */
   bool covered_anew;
   struct outputs *outputs;
   struct outputs_figures output_figures; /* how many outputs there are, and their problems; copied once in
@@ -265,8 +265,8 @@ struct live {
   /* file for the next recording that the key begins (--record); NULL: the name is made from the time */
   const char *record_next;
 
-  /* The fields from here to `former` say when the live window began and ended, when things were drawn last, and what
-   * was measured. All times are of platform_now_ns. */
+  /* The fields from here to `former`: when the live window began and ended, when things were last drawn, and
+   * measurements. All times are of platform_now_ns. */
   bool ended;           /* true: no more pictures will come from the engine */
   bool overlay_changed; /* true: the overlay's contents have changed since it was drawn */
   /* started_ns: when the user started the program (before all restarts of it); opened_ns: when this program's window
@@ -280,20 +280,19 @@ struct live {
   /* position and size of the picture in the operator's window as drawn last */
   struct present_view operator_view;
   struct live_operation operation; /* the operator's window: its widgets, and presses of mouse or fingers on them */
-  int64_t notice_told_ns;          /* the value that state.notice_until_ns (when the notice ends) had for the last
-                                    * notice that was also written to the terminal; it tells that notice from a newer
-                                    * one */
+  int64_t notice_told_ns;          /* state.notice_until_ns of the last notice that was also written to the terminal, to
+                                    * recognise a newer notice */
   /* number of frames that were dropped before the engine was open; the measured value figures.dropped does not count
    * them */
   long dropped_before;
   struct live_figures figures;
-  /* resources (processor time, bytes copied) that were used until the 30th picture was shown (SETTLED in view.c);
-   * tell_costs logs only what is used later */
+  /* processor time and copied bytes before the 30th picture was shown (SETTLED in view.c); tell_costs logs only what
+   * was used after that */
   struct costs costs;
   struct present_counts former; /* counts of pictures that were drawn in OpenGL contexts which have been lost */
 
-  /* The fields from here down to cover_moves are about what may cover the picture in the window: a frozen picture, the
-   * source's frame (bypass) or black (blackout), each with fades. */
+  /* The fields from here to cover_moves: what may cover the picture in the window, each with fades. That is a frozen
+   * picture, the source's frame (bypass) or black (blackout). */
   struct cover cover;
   struct cover_levels cover_levels; /* opacities of frozen picture, source and black in this pass of the loop, 0 to 1 */
   bool cover_moves; /* true: a fade is going on, so cover_levels will differ in the next pass of the loop */
@@ -323,7 +322,7 @@ struct live {
    * none */
   int curtain;
   /* curtain_ns: when the curtain (a still picture in another process's window) was started; window_shown_ns: when this
-   * window was shown in its place, 0: not yet */
+   * window replaced it, 0: not yet */
   int64_t curtain_ns, window_shown_ns;
   enum handing handing;
   bool handing_told; /* true: the user was told that the program will restart */
@@ -431,12 +430,12 @@ void live_close_changer(struct live *live);
 /* Shows the source whose number the parameter `source` has. If the source was changed otherwise, for example at the end
  * of a file, stores the number of the new one in the parameter. */
 void live_follow_sources(struct live *live, int64_t now_ns);
-/* Returns true if the list has another source after the one that is shown, so that the window goes on with that source
- * when the present one ends. */
+/* Returns true if the list has another source after the one that is shown, so that the window continues with that
+ * source when the present one ends. */
 bool live_sources_go_on(const struct live *live);
 /* Adds a file that was dropped on the window to the list of sources and shows it. follows: true: it was dropped
- * together with the file of the call before, and is only added after that file. file NULL: something was dropped that
- * is not a file, and the user is told so. */
+ * together with the file of the previous call, and is only added after that file. file NULL: what was dropped is not a
+ * file, and the user gets a message. */
 void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns);
 
 /* --- live_output.c: where the output window shows the picture --- */
@@ -444,7 +443,7 @@ void live_drop(struct live *live, const char *file, bool follows, int64_t now_ns
 /* Writes to displays.json the picture's position in the output window, if it has changed since the file was written.
  * Called before the window closes. */
 void live_close_output(struct live *live);
-/* If the output window has come to another display, sets the values that displays.json has for that display. Writes
+/* If the output window has moved to another display, sets the values that displays.json has for that display. Writes
  * values that somebody has changed to that file, and updates the test card. Returns true if the output window must be
  * drawn again. */
 bool live_follow_output(struct live *live, int64_t now_ns);
@@ -479,8 +478,8 @@ void live_hold_for_outputs(struct live *live);
 /* Gives outputs and clients the picture that the window shows, if it has changed. Called after drawing. fresh: true:
  * that picture came in this pass of the main thread's loop. */
 void live_show_elsewhere(struct live *live, bool fresh);
-/* Begins and ends recordings as the parameter `recording` says, resets it if a recording could not begin or has ended
- * by itself, and tells the user what happened to outputs. */
+/* Begins and ends recordings as the parameter `recording` says, and shows messages about outputs. Resets `recording` if
+ * one could not begin or has ended on its own. */
 void live_follow_outputs(struct live *live, int64_t now_ns);
 /* Writes to `words` a text about the present recordings and streams, for the overlay, and returns `words`; NULL: there
  * are none. */
@@ -493,7 +492,7 @@ int live_close_outputs(struct live *live, struct error *err);
 
 /* --- successor.c: restarting the program --- */
 
-/* What a restarted program begins with: the options of the command line, into which the former program's values were
+/* What a restarted program begins with: the command line's options, into which the former program's values were
  * written, and the memory to which pointers in these options point. */
 struct succession {
   struct options options;
@@ -514,8 +513,8 @@ void live_free_succession(struct succession **succession);
 /* After a restart of the program, copies into live the state that the program had before, so that it continues where it
  * stopped. succession: what the program before the restart has handed over. */
 void live_succeed(struct live *live, const struct succession *succession);
-/* Decides if a failure to open something ends the program. status: 0, or -1 with err. If the program has restarted
- * itself, the show must go on: logs err and returns 0. Otherwise returns status. */
+/* Decides if a failure to open something ends the program. status: 0, or -1 with err. After the program has restarted
+ * itself it must go on, so err is only logged, and the result is 0. Otherwise returns status. */
 int live_allow_failure(struct live *live, int status, const struct error *err);
 /* After a restart: shows the window as soon as there is a picture for it, and then removes the curtain (another
  * process's window) in front of it. */
@@ -533,8 +532,8 @@ void live_hand_over(struct live *live, struct error *err);
  * the next change is due, and ends the loop when enough was measured. */
 void live_probe_turn(struct live *live, int64_t now_ns);
 /* Called instead of present_input while bench measures: draws the input frame beside the picture, and measures how long
- * that takes. part: fraction of the frame's width, from its left edge, that is visible; this part contains the marker
- * (a pattern that encodes the frame's number). */
+ * that takes. part: visible fraction of the frame's width, from its left edge; it contains the marker (a pattern that
+ * encodes the frame's number). */
 void live_probe_bring(struct live *live, float part);
 /* Called right after a picture was presented while bench measures: reads from the window's pixels the marker of the
  * frame that the window shows. */

@@ -32,7 +32,7 @@ static void write_file(void *opaque) {
   if (platform_exists(path) && text_read(path, BYTES_MAX, &before, NULL, &ignored))
     before = NULL;
   char *text = displays_file_write(before, keeper->name, &keeper->values);
-  if (!text) /* the file is damaged, and is written anew */
+  if (!text) /* the file is damaged, and is written again */
     text = displays_file_write(NULL, keeper->name, &keeper->values);
   keeper->status = text ? whole_text_write(path, text, "where displays show the picture", &keeper->err)
                         : error_set(&keeper->err, STATUS_FAILED, "%s: no memory to keep it", path);
@@ -86,8 +86,8 @@ static int read_values(struct live *live, const char *name, struct parameters *v
   return found > 0;
 }
 
-/* Sets the parameters that place the picture in the output window to the values stored for the display `name`, to
- * which the window has come. On the first display, values that the command line gives are kept. */
+/* Sets the parameters that place the picture in the output window to the values stored for the display `name`, to which
+ * the window has moved. On the first display, values from the command line are kept. */
 static void take_display(struct live *live, const char *name) {
   struct parameters *values = &live->state.settings.values, *kept = &live->keeper.values;
   bool first = !*live->display_told;

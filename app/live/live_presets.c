@@ -26,9 +26,8 @@ int live_open_presets(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Clears the marks ("was set") of those values of a preset that equal the current ones, because a marked value may
- * cause an engine to be opened. Returns 0, or -1 with err if one of the remaining values may not be set while the
- * program runs. */
+/* Clears the "was set" marks of preset values that equal the current ones, because a marked value may cause an engine
+ * to be opened. Returns 0, or -1 with err if one of the remaining values cannot change while the program runs. */
 static int check_changes(const struct live *live, struct parameters *changes, struct error *err) {
   const struct parameters *now = &live->state.settings.values;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -77,9 +76,9 @@ static void set_values(struct live *live, struct parameters *changes, double sec
   loop_glide(live->loop, changes, begin_ns, seconds);
 }
 
-/* Stores the in and out points of a preset that shows the source with the index `source`, if that is another source
- * than the present one. Without this, points that equal those of the present source would be lost, because
- * check_changes ignores values that equal the present ones. */
+/* Stores the in and out points of a preset that shows another source, the one with the index `source`. Otherwise points
+ * equal to those of the present source would be lost, because check_changes ignores values that equal the present
+ * ones. */
 static void keep_points(const struct live *live, int source, const struct parameters *changes) {
   double in, out;
   if (source == changer_wanted(live->changer))
@@ -90,8 +89,8 @@ static void keep_points(const struct live *live, int source, const struct parame
   changer_set_range(live->changer, source, in, out);
 }
 
-/* Adds to `changes` the number of the source that the preset names, if it names one. Only sources of the list can be
- * named, so that presets of strangers open nothing. Returns 0, or -1 with err. */
+/* Adds the number of the preset's source, if it names one, to `changes`. The preset can only name a source of the list,
+ * so that presets from others cannot open anything else. Returns 0, or -1 with err. */
 static int add_source(const struct live *live, int number, struct parameters *changes, struct error *err) {
   char source[PRESET_SOURCE_MAX];
   if (!presets_file_source(live->presets.file, number, source))
@@ -148,8 +147,7 @@ static void show_cued(struct live *live) {
   show_name(live, PARAMETER_CUED_SCENE, &live->presets.cued_scene, live->presets.cued);
 }
 
-/* Sets the values that the last preset has changed to what they were before. A second call restores the preset's
- * values. */
+/* Resets the values that the last preset has changed to those before it. A second call restores the preset's values. */
 static void undo(struct live *live, int64_t now_ns) {
   struct error ignored;
   if (!live->presets.undoable) {
@@ -167,9 +165,9 @@ static void undo(struct live *live, int64_t now_ns) {
   live_notice(&live->state, now_ns, "as before the preset");
 }
 
-/* Returns the number of the preset whose name somebody has set in the parameter `id`. 0: that name is empty. -1: nobody
- * has set a name, or no preset has the name; in the latter case a notice says so, and the parameter gets the name of
- * preset `number` again. shown: what this program has set in the parameter last. */
+/* Returns the number of the preset whose name somebody has set in the parameter `id`; 0: the name is empty; -1: nobody
+ * has set a name, or there is no such preset. In the latter case shows a notice, and restores the name of preset
+ * `number`. shown: the name that this program has set last. */
 static int take_name(struct live *live, enum parameter id, struct scene_name *shown, int number, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const char *name = parameters_text(values, id, 0) ? parameters_text(values, id, 0) : "";

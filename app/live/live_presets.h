@@ -39,9 +39,9 @@ int live_open_presets(struct live *live, struct error *err);
 /* Gives the hub (which passes values to clients) the lists of presets and of their pictures, if there is a file of
  * presets. */
 void live_publish_presets(struct live *live);
-/* Sets the parameters saved-preset and cued-preset to the numbers of the presets whose names somebody has set in the
- * parameters scene and cued-scene. If there is no preset with such a name, a notice says so, and the parameter gets
- * back the name that it had. Called before values are sent to the loop's thread. */
+/* Somebody may have set the name of a preset in the parameters scene and cued-scene. Sets saved-preset and cued-preset
+ * to the numbers of these presets. For an unknown name, shows a notice and restores the former name. Called before
+ * values are sent to the loop's thread. */
 void live_take_scene(struct live *live, int64_t now_ns);
 /* Applies a preset if the parameter saved_preset has changed; saves the current values as a new preset, or undoes the
  * preset that was applied last, if the user asked for it. Shows a notice about each of these actions. */

@@ -54,7 +54,7 @@ static void play(struct live *live, int64_t now_ns) {
 }
 
 /* Adds to the recorded script the values that somebody has set since the last pass of the main thread's loop. If the
- * script's file cannot be written, recording ends, and the live window goes on. */
+ * script's file cannot be written, recording ends, and the live window continues. */
 static void record(struct live *live, int64_t now_ns) {
   struct error err, ignored;
   const struct parameters *values = &live->state.settings.values;

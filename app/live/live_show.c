@@ -1,6 +1,6 @@
-/* Saves the show into the show file when the user asks for it. Also writes the parameters' values to a file beside the
- * show file, from which they can be restored after a crash; a thread of its own writes that file. All else runs on the
- * main thread. */
+/* Writes the show file when the user asks for it. Also writes the parameters' values to a file beside the show file,
+ * from which they can be restored after a crash; a thread of its own writes that file. All else runs on the main
+ * thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +78,8 @@ int live_open_show(struct live *live, struct error *err) {
 
 /* --- saving the present sources, values and key bindings in the show file --- */
 
-/* Lists the sources with their in and out points: files by their full paths, others as the user named them. A camera or
- * the sample clip that is shown because the user has named no source is left out. */
+/* Lists the sources with their in and out points: files by their full paths, others as the user named them. The default
+ * source (camera or sample clip), shown if the user has named no source, is left out. */
 static cJSON *list_sources(const struct live *live) {
   cJSON *list = cJSON_CreateArray();
   int count = live->changer ? changer_count(live->changer) : 0;

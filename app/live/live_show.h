@@ -18,22 +18,22 @@ struct live_show {
    * none */
   struct presets_file *file;
   bool left_out; /* true: parts of the show file were left out because it is not trusted */
-  /* shows_told: number of the user's requests to save the show that were carried out; recoveries_told: the same for
-   * requests to restore the values from before a crash */
+  /* shows_told: number of the user's requests to write the show file that were carried out; recoveries_told: the same
+   * for requests to restore the values from before a crash */
   int shows_told, recoveries_told;
   char *midi_bindings; /* bindings of MIDI in the show file, as JSON; owned; NULL: none */
   /* values that the program had before it crashed; those that the user had changed are marked; owned; NULL: there was
    * no crash */
   struct parameters *recovered;
-  char *unsaved;      /* the values, as JSON, that were last written to the file from which they are restored after a
-                       * crash; owned; NULL: none were written yet */
+  char *unsaved;      /* the parameter values, as JSON, that were last written to the file for a restore after a crash;
+                       * owned; NULL: none yet */
   int64_t unsaved_ns; /* when it was last checked whether the values differ from `unsaved` (platform_now_ns) */
   struct errand unsaving; /* background work that writes `unsaved` to the file for the case of a crash */
 };
 
-/* Opens the show file and reads its key bindings. Also reads the values that an earlier run of the program saved
- * before it crashed, and offers the user to restore them. Does nothing if the user named no show file. Called after
- * live_open_presets and live_read_keys. Returns 0, or -1 with err if the file cannot be read. */
+/* Opens the show file and reads its key bindings. Also reads the values saved by an earlier run that crashed, and
+ * offers to restore them. Does nothing if the user named no show file. Called after live_open_presets and
+ * live_read_keys. Returns 0, or -1 with err if the file cannot be read. */
 int live_open_show(struct live *live, struct error *err);
 /* Saves the values, keys, presets and so on in the show file if the user asked for it, or restores those that were
  * set before a crash. Also writes changed values to a file every few seconds, so that they can be restored after a

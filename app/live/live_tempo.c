@@ -1,6 +1,6 @@
-/* Passes data between two threads. Onsets of the sound go to the clock of beats on the main thread; they come from the
- * loop's thread, which knows to which picture each onset belongs. The clock of beats goes to the loop's thread, where
- * LFOs change values by it. */
+/* Passes data between two threads. Onsets of the sound go from the loop's thread, which knows each onset's picture, to
+ * the clock of beats on the main thread. The clock of beats goes from the main thread to the loop's thread, where LFOs
+ * follow it. */
 #include "app/control/live_beats.h"
 #include "app/live/live_impl.h"
 

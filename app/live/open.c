@@ -13,9 +13,9 @@
  * (loop_params.drawing_ms). */
 enum { DRAWING_MS = 4 };
 
-/* Opens the source at index live->first of the list: after a restart of the program this is the source that was shown
- * before, and it continues at the position that it had reached. *source stays NULL if the reader's thread opens the
- * source later. Returns 0, or -1 with err. */
+/* Opens the source at index live->first of the list. After a restart of the program that is the source shown before,
+ * which continues at the position that it had reached. *source stays NULL if the reader's thread opens the source
+ * later. Returns 0, or -1 with err. */
 static int open_listed(struct live *live, struct source **source, struct error *err) {
   struct source_options options = live->source_options;
   const struct playlist_entry *entry = live->list.count ? &live->list.entries[live->first] : NULL;
@@ -64,9 +64,9 @@ int live_open_source(struct live *live, struct source **source, struct error *er
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* Fills *wish with the options for an engine that is opened while another one is in use: the requested values, and the
- * device of the engine in use. If --memory-limit was given, the limit is lowered by what the engine in use takes. used:
- * description of that engine. Returns 0, or -1 with err if LoRA adapters are given with a gap in their numbers. */
+/* Fills *wish with the options for an engine that is opened while another one, which `used` describes, is in use: the
+ * requested values, and the same device. A --memory-limit is lowered by what the engine in use takes. Returns 0, or -1
+ * with err if the numbers of the LoRA adapters have a gap. */
 static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
                         const struct engine_info *used, struct error *err) {
   size_t limit = options->device.memory_limit;
@@ -136,9 +136,9 @@ static void note_first_source(struct live *live, const struct source_info *info)
   pthread_mutex_unlock(&live->source_lock);
 }
 
-/* Waits until the reader's thread has opened the source, but at most for the parameter fallback_after. Stores in *info
- * the description of the source or, if it was not opened in time, of the file that is shown instead (--fallback).
- * Returns false if the program ends meanwhile. */
+/* Waits until the reader's thread has opened the source, at most for the time in the parameter fallback_after. Stores
+ * in *info the description of the source or, after that time, of the file that is shown instead (--fallback). Returns
+ * false if the program ends meanwhile. */
 static bool await_either(struct live *live, struct source_info *info) {
   enum { LOOK_AGAIN_NS = 20000000 };
   int64_t until_ns = platform_now_ns() + (int64_t)(live->options->values.fallback_after * 1e9);
@@ -166,10 +166,9 @@ static int await_source(struct live *live, struct error *err) {
   return 0;
 }
 
-/* Opens an engine with the values in opened->beginning, which this function sets to live->first_values for the first
- * engine. Called on the loop's thread for the first engine (used NULL), and on a helper thread for later ones, while
- * the engine that `used` describes is in use. For the first engine, live->first_source is filled if the reader's thread
- * opens the source. Returns 0, or -1 with err. */
+/* Opens an engine with the values in opened->beginning. The first engine (used NULL) is opened on the loop's thread
+ * with live->first_values; if the reader's thread opens the source, this also fills live->first_source. Later engines
+ * are opened on a helper thread, while the engine that `used` describes is in use. Returns 0, or -1 with err. */
 static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   struct live *live = opaque;
   struct options wish;
@@ -195,9 +194,9 @@ static bool modulate(void *opaque, struct settings *settings, const struct frame
   return live_modulate(opaque, settings, frame, now_ns);
 }
 
-/* Called on the loop's thread before each frame is submitted: gives the engine the mask for the frame, and the control
- * source's frame. The position in the mask's video follows from the frame's capture time, because the frame's time
- * stamp begins again when a file is repeated. Returns 0, or -1 with err. */
+/* Called on the loop's thread before each frame is submitted: gives the engine the mask and the control source's frame.
+ * The position in the mask's video follows from the frame's capture time, because the frame's time stamp restarts when
+ * a file is repeated. Returns 0, or -1 with err. */
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
   const struct frame *frame = request->frame;

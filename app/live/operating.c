@@ -86,8 +86,8 @@ static void get_places(struct live *live, struct face_places *places) {
   hud_get_face_places(live->hud, width, height, places);
 }
 
-/* Returns the grip (the press that is not released yet) of the event's finger, or of the mouse, which counts as finger
- * 0. A finger that has just been put down gets a free grip. NULL: the finger has no grip, because all were in use. */
+/* Returns the grip (a press that is not released yet) of the event's finger, or of the mouse, which counts as finger 0.
+ * A finger that has just been put down gets a free grip. NULL: all grips were in use when the finger was put down. */
 static struct live_grip *find_grip(struct live *live, const struct window_event *event) {
   struct live_grip *unused = NULL;
   for (int i = 0; i < LIVE_GRIPS; i++) {

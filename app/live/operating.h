@@ -22,7 +22,7 @@ struct live_grip {
 struct live_operation {
   struct face_content face;
   struct refusals refusals; /* the parameters that the model in use refuses, with the reasons */
-  struct refusals told;     /* the refused parameters, with the reasons, that clients were last told of */
+  struct refusals told;     /* the list of refused parameters, with reasons, that clients were sent last */
   int first_scene;          /* number of the first saved preset that is shown, from 1 */
   struct live_grip grips[LIVE_GRIPS];
 };

@@ -54,8 +54,8 @@ static void update_panel(struct live *live, int width, int height) {
   parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
 }
 
-/* Writes to `words` the size that the user asked for, the size that is used to keep the time budget, and both numbers
- * of steps if they differ. Returns `words`; NULL: size and step count are those that the user asked for. */
+/* Writes to `words` the size that the user asked for, the size used to keep the time budget, and both step counts if
+ * they differ. Returns `words`, or NULL if no size or step count was reduced. */
 static const char *describe_budget(const struct live *live, char *words, size_t size) {
   const struct engine_shape *wish = &live->engine.wish, *now = &live->engine.prepared.shape;
   if (!live->engine.governed)

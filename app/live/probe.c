@@ -8,7 +8,7 @@
 enum {
   CHANGES = 8,
   CHANGE_EVERY = 5, /* least number of pictures between two changes of prompt or strength */
-  GIVE_UP = 100,    /* number of pictures after which the probe stops waiting for one that shows the last change */
+  GIVE_UP = 100,    /* number of pictures without the last change after which the probe continues */
   COLUMN_MAX = 16384,
 };
 
@@ -78,12 +78,11 @@ static bool read_marker(struct live *live, const struct present_view *view, bool
   return height && marker_read(level, marker);
 }
 
-/* Returns true if the marker in the picture may belong to a frame with this timestamp, in a clip that is repeated. From
- * one repetition to the next, timestamps go on increasing, but the times and numbers in the markers begin again.
- * Timestamp minus marker time is the time when the repetition began. If this is later than the known beginning of the
- * current repetition by more than half a clip, a new repetition has begun. Otherwise timestamp and marker must agree
- * within half a frame, since containers round timestamps; if not, the marker belongs to another frame. Adds the number
- * of frames in earlier repetitions to marker->number. */
+/* Returns true if the marker may belong to a frame with this timestamp in a clip that is repeated. Timestamps go on
+ * increasing from one repetition to the next, but times and numbers in markers begin again. So timestamp minus marker
+ * time tells when the marker's repetition began. If that is more than half a clip later than the known begin, a new
+ * repetition has begun. Otherwise the two must agree within half a frame, because containers round timestamps. Adds the
+ * number of frames in earlier repetitions to marker->number. */
 static bool is_in_round(struct live_probe *probe, double time_us, struct marker *marker) {
   double period_us = 1e6 / probe->fps, begun_us = time_us - (double)marker->time_us;
   double later_us = begun_us - probe->round.begun_us;
@@ -97,8 +96,8 @@ static bool is_in_round(struct live_probe *probe, double time_us, struct marker 
   return true;
 }
 
-/* Returns true if the marker, which was read from the window, is that of the frame from which the newest picture was
- * made. */
+/* Returns true if the marker that was read from the window (a frame's number and time) belongs to the frame of the
+ * newest picture. */
 static bool belongs(struct live *live, struct marker *marker) {
   const struct frame *frame = &live->shown->frame;
   if (live->probe->clip_us > 0)
@@ -211,10 +210,10 @@ static void end_measuring(struct live *live) {
   pulse_stop(&live->probe->pulse, &live->probe->woken);
 }
 
-/* Called in each pass of the main thread's loop. First waits for `warmup` pictures, then measures for the requested
- * time or number of pictures while all parameters stay unchanged. After that it sends changes of prompt and strength,
- * one at a time: the next one follows when a picture has shown the last change and CHANGE_EVERY pictures have passed,
- * or after GIVE_UP pictures. In the end it quits the program's loop. */
+/* Called in each pass of the main thread's loop. Waits for `warmup` pictures, then measures with unchanged parameters
+ * for the requested time or number of pictures. After that sends changes of prompt and strength, one at a time. The
+ * next change is sent CHANGE_EVERY pictures after the last one, but not before a picture has shown it or GIVE_UP
+ * pictures have passed. At the end quits the main thread's loop. */
 void live_probe_turn(struct live *live, int64_t now_ns) {
   struct live_probe *probe = live->probe;
   if (!live->state.ready)

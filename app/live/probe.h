@@ -1,11 +1,10 @@
-/* Measures the live window for bench --live. Each frame of the source contains a marker (marker.h: a pattern that
- * encodes the frame's number and time). When a picture was presented, the marker of its frame is read back from the
- * window's pixels, which proves what is on screen. Afterwards prompt and strength are changed repeatedly, and the time
- * until a picture shows each change is measured.
+/* Measures the live window for bench --live. Each frame of the source contains a marker (marker.h) with its number and
+ * time. When a picture has been presented, its frame's marker is read back from the window's pixels, which proves what
+ * is on screen. Afterwards prompt and strength are changed repeatedly, and the time until a picture shows each change
+ * is measured.
  *
- * The marker is in the part of the window where --split shows the input frame. The loop keeps each input frame together
- * with the picture made from it, so the marker appears exactly when that picture does, and the network cannot alter the
- * marker. */
+ * The marker is in the part of the window where --split shows the input frame, so the network cannot alter it. The loop
+ * keeps each input frame with its picture, so the marker appears exactly when the picture does. */
 #ifndef APP_LIVE_PROBE_H
 #define APP_LIVE_PROBE_H
 
@@ -45,8 +44,7 @@ struct live_probe {
   struct sightings seen;
   /* time in ms that the main thread took to draw the input frame with its marker beside each picture */
   struct stats brought;
-  /* how late, in ms, a thread that does nothing else (pulse.h) woke up, one value for each time; empty: that thread
-   * could not be started */
+  /* delays in ms with which an idle thread woke up (pulse.h); empty: the thread could not be started */
   struct stats woken;
   /* for each kind of change: how long it took until a picture showed the change */
   struct probe_change_times change[PROBE_CHANGES];
@@ -65,8 +63,8 @@ struct live_probe {
   bool measured; /* true: the measurement with unchanged parameters has ended, and changes are measured */
   bool ended;    /* true: the measurement with changes of parameters, which is the last one, has ended */
   long shown;    /* number of pictures presented so far */
-  /* knows_side: it is known which buffer of the window can be read; reads_back: true: the back buffer, false: the
-   * front */
+  /* knows_side: the readable buffer of the window is known; reads_back: true: it is the back buffer, false: the front
+   * one */
   bool knows_side, reads_back;
   struct {
     double begun_us;       /* timestamp in microseconds at which the current repetition of the clip began */
@@ -81,8 +79,8 @@ struct live_probe {
   double own_cpu_ms;
   enum probe_change changing; /* kind of the change that was sent last */
   bool awaits;                /* true: a change was sent, and no picture has shown it yet */
-  /* changes: number of changes of values that the probe has sent so far. awaited: number of changes (mail.applied) that
-   * a picture must contain at least to show the change that was sent last */
+  /* changes: number of value changes that the probe has sent so far. awaited: the least number of applied changes
+   * (mail.applied) of a picture that shows the change sent last */
   long changes, awaited;
   int64_t changed_ns;
   long changed_at; /* value of `shown` (pictures presented) when the last change was sent */

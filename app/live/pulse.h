@@ -1,6 +1,6 @@
-/* Measures how late threads wake up on this machine, for bench --live: a thread that does nothing but wake up at the
- * source's frame rate, with the same priority as the threads that pass frames on. Each picture is passed on by three
- * threads, one after the other, which must wake up; so their delays are a part of its latency. */
+/* Measures how late threads wake up on this machine, for bench --live. A thread does nothing but wake up at the
+ * source's frame rate, with the priority of the threads that pass frames on. Three such threads wake up one after the
+ * other for each picture, so these delays are part of its latency. */
 #ifndef APP_LIVE_PULSE_H
 #define APP_LIVE_PULSE_H
 

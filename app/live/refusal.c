@@ -3,15 +3,15 @@
 #include "app/control/settings.h"
 #include "app/run/handles.h"
 
-/* Returns true if the parameters' values ask for a bank of this room, or the handle (struct prepared) in use has one.
- * room: number of earlier frames whose keys and values the bank can store. shape: the shape of that handle. */
+/* Returns true if the parameters ask for a bank with room for `room` earlier frames, or the handle (struct prepared) in
+ * use has one. The bank stores these frames' keys and values. shape: the shape of that handle. */
 static bool is_room_asked_for(const struct parameters *values, const struct engine_shape *shape, int room) {
   return room == shape->bank_room || room == values->bank || room == values->bank_room;
 }
 
-/* Returns true if the values still ask for the refused shape (size, sampler, steps and more). Three properties are not
- * compared. The canvas (the plane that follows the camera) depends on other values as well. Noise that moves with the
- * picture, and feedback, are only switches of the handle (struct prepared). */
+/* Returns true if the values still ask for the refused shape. The canvas is not compared, because it depends on other
+ * values as well. Moving noise and feedback are not compared, because the handle may have them although the values do
+ * not ask for them. */
 static bool is_asked_for(const struct parameters *values, const struct engine_shape *refused,
                          const struct engine_shape *shape) {
   return refused->steps == values->steps && refused->guidance == values_guidance(values) &&

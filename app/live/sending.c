@@ -164,7 +164,7 @@ static void refuse_recording(struct live *live) {
 }
 
 /* Begins or ends a recording if the parameter `recording` has changed; resets the parameter if a recording could not
- * begin or has ended by itself. A new recording begins only when the last one's file is complete. */
+ * begin or has ended on its own. A new recording begins only when the last one's file is complete. */
 static void follow_recording(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.recording;
   struct error err;

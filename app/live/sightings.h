@@ -11,7 +11,7 @@ struct sighting {
   bool read; /* true: the marker (blocks with the frame's number) was read from the picture in the window */
   uint32_t number;
   int64_t captured_ns, submitted_ns, finished_ns, presented_ns;
-  int64_t late_ns;  /* ns by which the source, if it is a file, gave the frame later than it was due; 0: in time */
+  int64_t late_ns;  /* how late a file source gave the frame, in ns after it was due; 0: in time */
   double frame_ms;  /* time in ms that the engine took for the frame, without the time for which the frame waited for
                      * the frame before it */
   double device_ms; /* how many ms of frame_ms the GPU worked, by the GPU's clock; 0: unknown */
@@ -24,14 +24,14 @@ enum miss_reason { MISS_WAITING, MISS_ENGINE, MISS_WINDOW, MISS_REASONS };
 enum { LATE_PICTURES_MAX = 64 };
 
 /* A picture that was presented after the deadline (deadline_ms after its capture). at_s: time when it was presented, in
- * seconds after the first picture. waiting_ms, engine_ms, window_ms: for how many ms its frame waited for the engine,
- * was in the engine, and took from the engine to the screen. */
+ * seconds after the first picture. waiting_ms, engine_ms, window_ms: time in ms that its frame waited for the engine,
+ * spent in the engine, and took from there to the screen. */
 struct late_picture {
   double at_s, waiting_ms, engine_ms, window_ms;
-  /* ms by which the source, if it is a file, gave the frame later than it was due; not part of waiting_ms */
+  /* how late a file source gave the frame, in ms after it was due; not part of waiting_ms */
   double handed_ms;
-  /* How many ms of engine_ms the GPU worked, by the GPU's clock; 0: unknown. The rest of engine_ms is work of the
-   * processor, copies, and waiting for the GPU to begin. */
+  /* The GPU's part of engine_ms, by the GPU's clock; 0: unknown. The rest is processor work, copies, and waiting for
+   * the GPU to begin. */
   double device_ms;
 };
 
@@ -54,7 +54,7 @@ struct sightings {
   struct late_picture late[LATE_PICTURES_MAX];
   uint32_t newest;
   int64_t first_ns, last_ns;
-  struct stats handed;   /* ms by which the source, if it is a file, gave a frame later than it was due */
+  struct stats handed;   /* how late a file source gave a frame, in ms after it was due */
   struct stats taken;    /* ms from capture until the frame was given to the engine */
   struct stats finished; /* ms from when the frame was given to the engine until the picture was finished */
   struct stats shown;    /* ms from when the picture was finished until it was presented */

@@ -1,6 +1,5 @@
-/* Opens the sound that changes parameters (--sound, --modulate) and the sound for recordings (--record-sound). To
- * each frame's values this file adds the offsets that follow from the levels of the first of these sounds, and from
- * LFOs. */
+/* Opens the sound that changes parameters (--sound, --modulate) and the sound for recordings (--record-sound). For each
+ * frame, adds to the parameters the offsets computed from the first sound's levels and from LFOs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,8 +94,8 @@ static void hear(struct live *live, const struct frame *frame, bool paused, int6
   modulations_follow(&live->modulations, values, now_ns);
 }
 
-/* Advances the LFOs (oscillators that change values) to now_ns. Returns true if any of them changes a value. While the
- * video is paused they stand still. */
+/* Advances the LFOs (oscillators that change values) to now_ns, unless the video is paused. Returns true if any of them
+ * changes a value. */
 static bool swing(struct live *live, const struct parameters *values, int64_t now_ns) {
   struct beats beats;
   if (values->pause)

@@ -131,8 +131,8 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   if (!live->changer)
     return;
   const struct engine_shape *shape = &live->engine.prepared.shape;
-  /* During a pause another source, or another place in the source, is shown at once and not faded in: a fade mixes
-   * further frames, and during a pause none come. */
+  /* A fade needs further frames of the sources, and none come during a pause. So during a pause, another source or
+   * position is shown at once. */
   mixer_set_fade(live->mixer, state->settings.values.pause ? 0 : state->settings.values.source_fade,
                  shape->height > 0 ? (double)shape->width / shape->height : 0);
   follow_fallback(live, now_ns);

@@ -1,7 +1,9 @@
-/* Restarts the program if this process can no longer use the engine's device, or the engine hangs: only a new program
- * can open the device again. It replaces this one in the same process (exec), so that whoever started the program
- * notices nothing. First all files are completed, while another process shows the last picture (curtain.h). The new
- * program gets all values, and shows its window as soon as it has something to show. */
+/* Restarts the program if this process can no longer use the engine's device, or if the engine hangs; only a new
+ * program can then open the device again. It takes this program's place in the same process (exec), so the program's
+ * caller notices nothing.
+ *
+ * First all files are completed, while another process shows the last picture (curtain.h). The new program gets all
+ * values, and shows its window as soon as it has something to show. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,8 +73,8 @@ static int name_files(struct succession *succession, struct error *err) {
   return 0;
 }
 
-/* Fills in succession->options, with which this program goes on after it has restarted itself: the options of the
- * command line, with the values that the parameters had before the restart. Returns 0, or -1 with err. */
+/* Fills in succession->options, which this restarted program uses: the options of the command line, with the
+ * parameters' values from before the restart. Returns 0, or -1 with err. */
 static int make_options(struct succession *succession, const struct options *options, struct error *err) {
   struct options *own = &succession->options;
   const struct handover *came = &succession->came;
@@ -204,8 +206,8 @@ static void gather_state(const struct live *live, struct handover *handover) {
   window_get_place(live->window, &handover->place);
 }
 
-/* Returns the record of restarts that the new program gets, from which handover_due_ns computes when the next restart
- * is allowed. Its count of restarts without any picture begins at 0 if this program has shown pictures. */
+/* Returns the record of restarts for the new program; handover_due_ns computes from it when the next restart is
+ * allowed. If this program has shown pictures, the number of restarts in a row without a picture begins again at 0. */
 static struct handover_record next_record(const struct live *live) {
   struct handover_record record = live->came ? live->came->record : (struct handover_record){0};
   record.barren = live->figures.shown ? 0 : record.barren + 1;

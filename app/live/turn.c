@@ -1,5 +1,5 @@
-/* Applies the current values to reader, engine and files in each pass of the main thread's loop, between handling
- * events and drawing, and tells the user which values were refused. */
+/* Applies changed values in each pass of the main thread's loop, between handling events and drawing: to the reader,
+ * the engine and the files. Tells the user which values were refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,9 +165,9 @@ static void exchange_settings(struct live *live, int64_t now_ns) {
   live->engines_told = live->engine.engines;
 }
 
-/* Gives clients, through the hub, the parameters' current values in each pass of the main thread's loop, and measured
- * values (rates, times, sizes) every 100 ms. When the engine becomes ready, clients get both at once, because both
- * change then. */
+/* Publishes values to clients through the hub: the parameters in each pass of the main loop, and measured values
+ * (rates, times, sizes) every 100 ms. When the engine becomes ready, both are published at once, because both change
+ * then. */
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (told->ready != live->state.ready || now_ns - live->published_ns > publish_ns) {
@@ -203,8 +203,9 @@ static void publish(struct live *live, int64_t now_ns) {
   hub_publish(live->hub, &live->state.settings.values, told);
 }
 
-/* Tells the loop whether pictures can stay in GPU memory: if OpenGL reads them there and no output needs them in host
- * memory. If OpenGL reads them there, the loop also leaves the window time to draw, because both use the same GPU. */
+/* Tells the loop where pictures are needed. They stay in GPU memory if OpenGL can read them there, and no recording or
+ * stream needs them in host memory. If OpenGL reads them there, the loop also leaves the GPU time to draw the
+ * window. */
 static void follow_ways(struct live *live) {
   const struct outputs_figures *outputs = &live->output_figures;
   bool shares = present_shares(live->present, &live->engine.info.gpu);
@@ -253,8 +254,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
     styling_ask(&live->styling);
   if (live->reader)
     reader_pause(live->reader, values->pause);
-  /* During a pause the loop's thread does not wait for frames. If a frame comes nevertheless, it is the first one of
-   * another place in the source, and the thread is woken for it. */
+  /* During a pause, the loop's thread does not wait for frames. A frame that comes nevertheless is the first one after
+   * a seek or a change of source, so the thread is woken for it. */
   long frames = values->pause ? mailbox_count(&live->frames).put : live->frames_told;
   if (frames != live->frames_told)
     mailbox_wake(&live->frames);

@@ -27,8 +27,8 @@ enum {
   /* Number of the picture after which the use of resources is counted, because the first pictures use more than later
    * ones. */
   SETTLED = 30,
-  /* A change of the overlay is drawn together with the next picture; if no picture comes for so many ns, the overlay is
-   * drawn without a new picture. */
+  /* A change of the overlay is drawn together with the next picture; if none comes for this many ns, the overlay is
+   * drawn without one. */
   OVERLAY_NS = 200000000,
   /* Interval in ns at which the overlay's contents are updated. While the list of parameters is open or the user types,
    * they are updated in every pass of the loop. */
@@ -103,9 +103,9 @@ static void set_switch(struct live *live, enum parameter id, bool on) {
   parameters_set_number(&live->state.settings.values, id, 0, on, &ignored);
 }
 
-/* Opens or closes the operator's window as the parameter `operator` says. When that window closes, the help, the
- * overlay with measured values and the list of parameters are switched off, so that they do not appear over the
- * audience's picture. */
+/* Opens or closes the operator's window as the parameter `operator` says. When that window closes, switches off the
+ * help, the overlay with measured values and the list of parameters, so that they do not appear over the audience's
+ * picture. */
 static void follow_operator(struct live *live, int64_t now_ns) {
   bool wanted = live->state.settings.values.with_operator, there = window_has_operator(live->window);
   struct error err;
@@ -120,9 +120,9 @@ static void follow_operator(struct live *live, int64_t now_ns) {
   }
 }
 
-/* Returns a size that has the aspect ratio with which the picture is drawn; usually the size of the picture on screen.
- * If the time budget has reduced the requested size, the aspect ratios of the two differ slightly by rounding; then the
- * requested size is returned, so that the picture's edges do not move. */
+/* Returns a size with the aspect ratio of the drawn picture, usually the size of the picture on screen. A size that was
+ * reduced for the time budget may differ slightly in aspect ratio by rounding; then the requested size is returned, so
+ * that the picture's edges do not move. */
 static struct parameter_size shape_of_view(const struct live *live) {
   const struct engine_shape *own = &live->engine.prepared.shape, *wish = &live->engine.wish;
   const struct parameter_size asked = {wish->width, wish->height}, prepared = {own->width, own->height};
@@ -281,8 +281,8 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
-    /* the operator's window, if there is one, shows what has changed; the output window is drawn again only if it has
-     * the overlay */
+    /* the operator's window, if there is one, shows the change; the output window is drawn again only if it has the
+     * overlay */
     draw |= event.type == WINDOW_DRAW || live_layout(live) == HUD_OVERLAY;
     handle_event(live, &event, now_ns);
     follow_panel(live);
@@ -292,8 +292,8 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   return draw;
 }
 
-/* Returns the fraction of the input frame, from its left edge, that must be uploaded: 0 to 1. It is 1, unless the input
- * is stretched to the picture's area (--fit stretch): then only the part on the left side of the split is visible. */
+/* Returns the fraction of the input frame's width, from its left edge, that must be uploaded. If the input is stretched
+ * to the picture's area (--fit stretch), only the part left of the split is visible; otherwise the fraction is 1. */
 static float input_part(const struct live *live) {
   const struct parameters *values = &live->state.settings.values;
   return live->options->values.fit == FIT_STRETCH ? (float)values->split_at : 1;
@@ -325,8 +325,8 @@ static bool is_at_rest(struct live *live) {
   return !moves_by_itself(live) && !window_has_event(live->window) && !hub_has_wishes(live->hub);
 }
 
-/* Returns true if neither window nor clients can send anything, and no fade, script or bypass is going on, so that
- * events need not be checked often. */
+/* Returns true if neither the window nor clients can send events, and no fade, script or bypass is active. Events are
+ * then checked less often. */
 static bool gets_no_input(const struct live *live) {
   bool clients = live->ipc || live->osc || live->midi || live->web;
   return !moves_by_itself(live) && !clients && !window_takes_events(live->window);
@@ -393,9 +393,9 @@ static bool is_behind_curtain(const struct live *live) {
   return live->came && (!live->window_shown_ns || live->curtain >= 0);
 }
 
-/* Fades do not advance while the curtain (another process's window) is on screen, because nobody would see them. After
- * a restart the source is shown until the engine has made a picture; if the picture comes before the curtain is gone,
- * the source is not shown at all. */
+/* While the curtain (another process's window) is on screen, fades do not advance, because nobody would see them. After
+ * a restart the source is shown until there is a picture; if the picture comes before the curtain goes, the source is
+ * not shown at all. */
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
@@ -446,7 +446,7 @@ static struct present_view draw_output(struct live *live) {
     hud_draw(live->hud, HUD_OVERLAY, width, height);
   present_flush();
   /* Tells the engine's loop that drawing is done. While bench --live measures, the loop is told later, because the
-   * measurement (probe) still reads the drawn pixels. */
+   * probe (the measurement) still reads the drawn pixels. */
   if (!live->probe)
     mailbox_done(&live->pictures);
   window_swap(live->window); /* shows what was drawn; this may wait for the display's refresh */

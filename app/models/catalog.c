@@ -200,8 +200,8 @@ static void count_snapshot(void *opaque, const char *commit) {
   repository->snapshots++;
 }
 
-/* Lists the snapshots of a repository: folders with the files of one commit each. A snapshot that was fetched by its
- * commit belongs to no named revision, and is listed only if the repository has no other snapshot. */
+/* Lists the snapshots of a repository (folders with the files of one commit each) that have a named revision. A
+ * snapshot that was fetched by its commit has none, and is listed only if it is the only one. */
 static void visit_repository(void *opaque, const char *folder) {
   char name[PATHS_MAX], path[PATHS_MAX], snapshots[PATHS_MAX];
   struct repository repository = {.walk = opaque, .name = name, .path = path};

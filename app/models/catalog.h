@@ -1,9 +1,9 @@
-/* Lists the models on this machine: those in reverie's own folder of models and those in the cache of Hugging Face's
- * programs. Only the names of files and folders are read; no file of weights is opened.
+/* Lists the models on this machine: those in reverie's own folder of models, and those in the cache of Hugging Face's
+ * programs. Only names are read; no file of weights is opened.
  *
- * In reverie's folder the name of a model is that of its folder, or that of its file without .safetensors. In the cache
- * the name is ORG/NAME, or ORG/NAME@REVISION for another revision than main, in which slashes are replaced by dashes. A
- * file in the folder of a model that does not belong to that model is named ORG/NAME/FILE. */
+ * In reverie's folder a model has the name of its folder, or of its file without .safetensors. A file in a model's
+ * folder that does not belong to the model is named ORG/NAME/FILE. In the cache the name is ORG/NAME, or
+ * ORG/NAME@REVISION if the revision is not main; slashes in a revision become dashes. */
 #ifndef APP_MODELS_CATALOG_H
 #define APP_MODELS_CATALOG_H
 

@@ -14,12 +14,11 @@ struct choice {
   int64_t double_bytes;
 };
 
-/* Chooses files of a repository. If names are given, these files are chosen. Otherwise the choice depends on what the
- * repository has: from a pipeline in diffusers' layout, the configs, tokenizers and weights; from a single network in a
- * folder, the network and its config; else the only file of weights. If the same weights exist in several forms, FP16
- * is preferred to the plain form, and a whole file to shards. Returns 0, or -1 with err: a part exists as a pickle
- * only, the user must name one of several files, or a name does not exist. The caller calls choice_free in both
- * cases. */
+/* Chooses files of a repository: the named ones or, without names, what a model needs. Of a pipeline in diffusers'
+ * layout these are configs, tokenizers and weights; of a single network in a folder, the network and its config; else
+ * the only file of weights. FP16 weights are preferred to other precisions, and a whole file to shards. Returns 0, or
+ * -1 with err: a part exists only as a pickle, one of several files must be named, or a name does not exist. The caller
+ * calls choice_free in both cases. */
 int choice_make(struct choice *choice, const struct repository_list *list, const char *const *names, int name_count,
                 const char *repository, struct error *err);
 /* frees what choice_make allocated; accepts a zeroed struct */

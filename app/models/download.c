@@ -7,9 +7,9 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
-/* A download is tried TRIES_MAX times, with pauses of 2, 4 and 8 times PAUSE_MS ms; in a pause `stop` is looked at
- * every SLICE_MS ms. After a try that brought bytes, tries are counted from the beginning again, without a pause. MARK:
- * number of digits of the checksum in the name of a .part file. */
+/* TRIES_MAX: number of tries of a download. PAUSE_MS: the pauses between them are 2, 4 and 8 times as long, in ms.
+ * SLICE_MS: `stop` is checked this often in a pause. If a try has brought bytes, the next one follows without a pause
+ * and counts as the first. MARK: number of digits of the checksum in the name of a .part file. */
 enum { TRIES_MAX = 4, PAUSE_MS = 250, SLICE_MS = 50, MARK = 8 };
 
 /* The state of the download of one file. */

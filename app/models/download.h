@@ -1,9 +1,6 @@
-/* Downloads files of a repository into a folder, one after the other.
- *
- * The bytes of a file are first stored in FILE.XXXXXXXX.part, where the X are digits of its checksum. When all bytes
- * are there and the checksum is right, the file is renamed in one step. If a .part file exists, its download is
- * continued, also by a later run. A .part file with another checksum belongs to an older version of the file and is
- * removed. */
+/* Downloads files of a repository into a folder, one after the other. Bytes first go to FILE.XXXXXXXX.part, where
+ * XXXXXXXX is the beginning of the checksum. When the file is complete and its checksum right, it is renamed. A later
+ * run continues an existing .part file. A .part file with another checksum is of an older version, and is removed. */
 #ifndef APP_MODELS_DOWNLOAD_H
 #define APP_MODELS_DOWNLOAD_H
 
@@ -16,7 +13,7 @@ struct download {
   const struct repository *repository;
   const char *commit, *folder;
   const atomic_bool *stop;
-  /* Called again and again during a download, with `opaque` and the number of the file's bytes that are on the disk. */
+  /* Called repeatedly during a download, with `opaque` and the number of the file's bytes that are on the disk. */
   void (*progress)(void *opaque, int64_t bytes);
   void *opaque;
 };

@@ -21,9 +21,9 @@ struct engine_wish {
   char vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 
-/* Fills in the arguments for opening an engine that the parameters decide; the rest of wish->engine and wish->shape is
- * zeroed. LoRAs and controls are used up to the first number for which no file is set. *wish points into itself, so it
- * must not be copied or moved. Returns 0, or -1 with err if a name finds no model. */
+/* Fills in those arguments for opening an engine that parameters decide, and zeroes the rest of wish->engine and
+ * wish->shape. LoRAs and controls are used up to the first number without a file. *wish points into itself, so it must
+ * not be copied or moved. Returns 0, or -1 with err if a name finds no model. */
 int engine_wish_fill(struct engine_wish *wish, const struct parameters *values, struct error *err);
 /* Returns 0; or -1 with err if the model's own IP-Adapter is asked for and the model has none. */
 int engine_wish_check_adapter(const struct engine_wish *wish, struct error *err);

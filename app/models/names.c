@@ -54,8 +54,8 @@ static enum answer answers(const struct catalog_entry *entry, const struct query
   return compare(entry->name, (size_t)(slash - entry->name), query->text);
 }
 
-/* Returns true if the entry before `index` has the same name, so that the entry at `index` is not counted: a model that
- * is both in reverie's folder and in the cache is listed twice, and the first entry is used. */
+/* Returns true if the entry before `index` has the same name. Then the entry at `index` is not counted: a model in both
+ * reverie's folder and the cache is listed twice, and the first entry is used. */
 static bool is_again(const struct catalog *catalog, int index) {
   return index > 0 && !strcmp(catalog->entry[index - 1].name, catalog->entry[index].name);
 }

@@ -113,9 +113,8 @@ struct parser {
   int positionals;
 };
 
-/* True if it is an error to give the option twice with different values on one command line, because it names a single
- * thing, such as a file. If another option is repeated, the last value is used, so that options in a shell alias can be
- * overridden. */
+/* True if an option names one thing, such as a file, so that giving it twice with different values on one command line
+ * is an error. Of all other options the last value counts, so that options in a shell alias can be overridden. */
 static bool names_one(const struct option *option) {
   if (option->kind == OPTION_PARAMETER)
     return option->value != VALUE_WORD;

@@ -1,9 +1,7 @@
-/* The command line. The table in options_table.c describes all options; parsing, --help, the man page and the shell
- * completions use that table.
- *
- * Options that are parameters (control/parameters.h) are stored in `values`, and marked there if they were given. Other
- * strings point into argv, which outlives the options. 0 or NULL means that an option was not given, unless a field
- * says otherwise, and the command then uses its own default. */
+/* The command line. The table in options_table.c describes all options, for parsing, --help, man page and shell
+ * completions. Options that are parameters (control/parameters.h) are stored in `values`, and marked there if given.
+ * Other strings point into argv, which outlives the options. 0 or NULL: the option was not given, unless a field says
+ * otherwise; the command then uses its default. */
 #ifndef APP_OPTIONS_OPTIONS_H
 #define APP_OPTIONS_OPTIONS_H
 
@@ -57,7 +55,7 @@ struct option_shard {
   struct option_range range;
 };
 
-/* In and out points of a source: where a file is begun and where it is left (struct playlist_entry). */
+/* In and out points of a source: the positions at which playing a file begins and ends (struct playlist_entry). */
 struct option_points {
   double in_s, out_s;
 };
@@ -78,7 +76,8 @@ struct options {
   struct parameters values;
   /* all models and autoencoders that were given, in order; the first ones are also in `values` */
   struct parameter_choices models, vaes;
-  /* LoRA files and style pictures beyond the number that act at once; keys can select them */
+  /* LoRA files and style pictures that are not used at first (--spare-lora, --spare-style); keys can select them in
+   * place of those in use */
   struct parameter_choices spare_loras, spare_styles;
   int prompt_count;            /* number of prompts in values.prompt */
   int lora_count, style_count; /* number of entries in values.lora and values.style */
@@ -160,10 +159,10 @@ struct options {
   const char *display;             /* number or name of the display for the output; NULL: chosen automatically */
   const char *snapshot_dir;        /* folder of snapshots; NULL: the working directory */
   const char *presets;             /* file of presets (named sets of values); NULL: none */
-  const char *show_file;           /* file with all that a show needs (show_file.h); NULL: none */
+  const char *show_file;           /* show file, with all that a performance needs (show_file.h); NULL: none */
   bool trust_show;                 /* true: the show file may name files outside its folder, and set all options */
   const char *record;              /* file to which live records from its first picture on; NULL: none */
-  struct parameter_choices to;     /* further outputs of pictures: files, streams, cameras */
+  struct parameter_choices to;     /* outputs of pictures besides the main one: files, streams, cameras */
   const char *ipc;                 /* path of the IPC socket; NULL: none */
   const char *osc;                 /* [HOST:]PORT at which OSC messages are received; NULL: none */
   struct parameter_choices osc_to; /* addresses to which OSC messages are sent */
@@ -197,9 +196,9 @@ void options_init(struct options *options);
  * offending argument and, if it is misspelt, the nearest option. */
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err);
 
-/* The text of reverie.conf: an option of live a line, as on the command line but without --, such as "budget=33" or
- * "fullscreen". # begins a comment at a line's beginning or after a space. Spaces around = and at a line's ends do not
- * count; a value that needs them stands between quotes ("). */
+/* The text of reverie.conf. Each line has an option of live, as on the command line but without --, such as "budget=33"
+ * or "fullscreen". # begins a comment at a line's beginning or after a space. Spaces around = and at the ends of a line
+ * are ignored, unless a value is in double quotes. */
 struct options_config {
   char *text; /* text of reverie.conf; the parser changes it, and the options' values point into it, so it must outlive
                * the options */
@@ -215,9 +214,8 @@ int options_parse_with(struct options *options, struct options_request *request,
 
 /* Returns how many instances of a text parameter are given, counted from the first one up to the first gap. */
 int options_given(const struct parameters *values, enum parameter id);
-/* Copies options to *wish, with `values` in place of the options' own values, and with the numbers of prompts, LoRAs,
- * styles and controls in `values`. Values that the next model recommends become their defaults
- * (parameters_leave_to_model). */
+/* Copies options to *wish, but with `values`, and with the numbers of prompts, LoRAs, styles and controls from
+ * `values`. Values that the next model recommends become their defaults (parameters_leave_to_model). */
 void options_with(struct options *wish, const struct options *options, const struct parameters *values);
 
 /* Prints the help of a command, or that of the program for COMMAND_NONE. */

@@ -51,9 +51,9 @@ static bool lies_in(const char *path, const char *folder) {
   return !strncmp(path, folder, length) && (path[length] == '/' || (length && folder[length - 1] == '/'));
 }
 
-/* Returns the path, allocated, by which a file that the show file names is opened: the real path if that file lies in
- * the show file's folder; else, if the show is trusted, the name as it is written. NULL: the file may not be opened,
- * and the function has complained; or memory is short. what: the JSON member that has the name, for the complaint. */
+/* Returns the path of a file that the show file names; the caller frees it. It is the real path if the file lies in the
+ * show file's folder; otherwise the name as written, if the show is trusted. NULL: the file may not be opened, which
+ * was reported, or memory is short. what: the JSON member with the name, for the report. */
 static char *find_name(const struct reading *reading, const char *what, const char *name) {
   char *joined = *name == '/' ? strdup(name) : text_path(reading->folder, name);
   char *real = joined ? platform_real_path(joined) : NULL;
@@ -126,7 +126,7 @@ static bool names_input(const struct option *option) {
   bool group = option->group == GROUP_PICTURE || option->group == GROUP_INPUT;
   bool kind = option->kind == OPTION_TEXT || option->kind == OPTION_TEXTS || option->kind == OPTION_SEVERAL ||
               option->kind == OPTION_PARAMETER;
-  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* files that name others */
+  bool leads_on = !strcmp(option->name, "playlist") || !strcmp(option->name, "script"); /* they name other files */
   return group && kind && !leads_on && (option->value == VALUE_FILE || option->value == VALUE_MODEL);
 }
 
@@ -188,8 +188,7 @@ static void read_option(const struct reading *reading, const cJSON *value) {
 
 /* --- the sources, parameter values and key bindings in a show file --- */
 
-/* Returns an in or an out point of a source in seconds; 0: there is none, or one that is no such time, about which
- * there was a complaint. */
+/* Returns an in or out point of a source in seconds; 0: there is none, or it is no valid time, which was reported. */
 static double read_point(const struct reading *reading, const cJSON *source, const char *name, enum parameter id) {
   const cJSON *value = cJSON_GetObjectItemCaseSensitive(source, name);
   double most = parameter_row(id)->max, seconds = cJSON_IsNumber(value) ? value->valuedouble : -1;
@@ -284,7 +283,7 @@ static void read_key(const struct reading *reading, const cJSON *value) {
     complain(reading, "keys: no memory");
 }
 
-/* Takes the bindings of MIDI as they are: they set numbers and run commands, and name no files. */
+/* Copies the MIDI bindings without a check, because they name no files: they only set numbers and run commands. */
 static void read_midi(const struct reading *reading, const cJSON *root) {
   const cJSON *midi = cJSON_GetObjectItemCaseSensitive(root, "midi");
   char *text = cJSON_IsObject(midi) ? cJSON_PrintUnformatted(midi) : NULL;

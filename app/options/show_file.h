@@ -37,10 +37,10 @@ struct show_file {
 /* A callback that gets the reason, for the user, why a member of the show file is wrong. */
 typedef void show_complain(void *opaque, const char *why);
 
-/* Reads the text of a show file. folder: the file's folder, from which relative names begin. trusted: names may lie
- * anywhere, and all options count. `complain` is called for each wrong member. The caller frees *show with
- * show_file_free, when nothing points into it any more. Returns 0, or -1 with err if the text is no JSON object or
- * memory is short. */
+/* Reads the text of a show file. folder: the file's folder, where relative names start. trusted: true: names may lie
+ * anywhere, and all options are allowed. complain: called for each wrong member. The caller frees *show with
+ * show_file_free once nothing points into it. Returns 0, or -1 with err if the text is no JSON object or memory is
+ * short. */
 int show_file_read(struct show_file **show, const char *text, const char *folder, bool trusted, show_complain *complain,
                    void *opaque, struct error *err);
 void show_file_free(struct show_file **show); /* frees the show file; *show becomes NULL; does nothing if it is NULL */
@@ -48,16 +48,17 @@ void show_file_free(struct show_file **show); /* frees the show file; *show beco
  * parameters that the options set. The options then point into *show. */
 void show_file_apply(const struct show_file *show, struct options *options);
 
-/* Returns a JSON object with the options of live that differ from the defaults and are no parameters, as a show file
- * has them; names of files that exist become absolute paths. NULL: memory is short. */
+/* Returns a JSON object with the options of the command live that differ from their defaults, in the form of a show
+ * file. Parameters are left out. Names of files that exist become absolute paths. NULL: memory is short. */
 cJSON *show_file_options(const struct options *options);
-/* Returns a JSON object with the values that differ from the defaults and that a show keeps. NULL: memory is short. */
+/* Returns a JSON object with the values that differ from the defaults, of those that a show file may have. NULL: memory
+ * is short. */
 cJSON *show_file_values(const struct parameters *values);
-/* Returns a source as a show file has it: a text or, with an in or an out point, an object. name: as show_file_name
- * returns it. NULL: memory is short. */
+/* Returns a source in the form of a show file: a string or, if it has an in or an out point, an object. name: the
+ * result of show_file_name. NULL: memory is short. */
 cJSON *show_file_source(const char *name, double in_s, double out_s);
-/* Returns the absolute path of a file that exists; other names, as of devices and addresses, as they are. The caller
- * frees it. NULL: memory is short. */
+/* Returns the absolute path of a file that exists. Any other name, such as that of a device or an address, is returned
+ * unchanged. The caller frees the result. NULL: memory is short. */
 char *show_file_name(const char *name);
 
 #endif

@@ -55,10 +55,10 @@ void platform_list(const char *folder, void (*take)(void *opaque, const char *na
 /* Shortens a file to `size` bytes. Returns 0 or -1. */
 int platform_cut(const char *path, int64_t size);
 
-/* Creates a file and locks it as long as its descriptor is open. The system ends the lock when the process ends, even
- * if it is killed; so a file without a lock is one that nobody uses. On volumes that have no locks the file is not
- * locked. `path` ends with XXXXXX, which is replaced to make an unused name. `usual` true: the file gets the default
- * permissions; false: only this user may access it. Returns a descriptor or -1. */
+/* Creates a file and locks it while its descriptor is open. The lock ends with the process, even if that is killed, so
+ * nobody uses a file without a lock. On volumes without locks the file is not locked. `path` ends with XXXXXX, which is
+ * replaced to make an unused name. usual: true: default permissions; false: only this user has access. Returns a
+ * descriptor or -1. */
 int platform_make_locked(char *path, bool usual);
 /* Opens a file and locks it as platform_make_locked does; creates it if it does not exist. Returns a descriptor, or -1
  * with EWOULDBLOCK if another process holds the lock. */
@@ -86,8 +86,8 @@ int platform_make_like(int descriptor, const char *path);
 /* Writes to `name` a name by which this process can open the open file again, even if its current name, `path`, is
  * renamed or removed. */
 void platform_name_open_file(int descriptor, const char *path, char *name, size_t size);
-/* Removes the file `name` in the folder if it is an ordinary file of this user that no process has locked. It is a file
- * that platform_make_locked may have made. Returns true if the file was removed. */
+/* Removes the file `name` in the folder if it is an ordinary file of this user that no process has locked, such as one
+ * that platform_make_locked has made. Returns true if the file was removed. */
 bool platform_remove_abandoned(const char *folder, const char *name);
 
 /* Opens a text file for reading. A pipe or device is first read to its end, however long that takes, and a log line
@@ -99,9 +99,9 @@ FILE *platform_open_text(const char *path, const atomic_bool *stop, const struct
 FILE *platform_open_to_write(const char *path);
 /* Returns, as text for users, why platform_open_to_write or writing failed. code: the errno of the failure. */
 const char *platform_why_unwritten(int code);
-/* Opens a file that belongs to this program, such as its history, for appending, and makes it if it does not exist.
- * NULL: this failed; errno is EEXIST if the name belongs to a link, to a file with further names, or to something that
- * is no file. */
+/* Opens a file that belongs to this program, such as its history, for appending. Creates the file if it does not exist.
+ * Returns NULL on failure; errno is EEXIST if the name is that of a link, of a file with several names, or of something
+ * other than a file. */
 FILE *platform_open_own(const char *path);
 
 /* --- named pipes and terminals --- */
@@ -116,8 +116,8 @@ int platform_open_pipe_to_write(const char *path);
 /* Waits up to wait_ms for data from a pipe and reads it. Returns the number of bytes read, 0 at the end, or -1 (errno
  * EAGAIN: no data came). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
-/* Writes to a pipe or device. If it was opened for writing without waiting, writes only as many bytes as it takes at
- * once. Returns the number of bytes written, or -1 (errno EAGAIN: it takes nothing now). */
+/* Writes to a pipe or device. If it was opened for writing without waiting, writes only as many bytes as it accepts at
+ * once. Returns the number of bytes written, or -1 (errno EAGAIN: it accepts nothing now). */
 int64_t platform_write_pipe(int descriptor, const void *bytes, size_t size);
 /* Reserves a named pipe for this reader as long as the descriptor is open, because two readers would each get a part of
  * the data. Returns false if another process has reserved the pipe in this way, and true if the file is no named
@@ -135,10 +135,10 @@ bool platform_is_terminal(int descriptor);
  * nice value); URGENCY_REAL_TIME, which runs before all threads of the default class. */
 enum urgency { URGENCY_USUAL, URGENCY_NICE, URGENCY_REAL_TIME };
 
-/* Gives the calling thread the highest scheduling class that the system permits or, if `wanted` is false, the default
- * one again. A thread must be in the default class before it ends, computes for long, or becomes another program.
- * Threads and processes that it starts meanwhile are in the default class. A class that was set from outside, by nice
- * or chrt, is kept. Returns the class that the thread has now. */
+/* Gives the calling thread the highest scheduling class that the system permits; wanted false: the default class again.
+ * A thread must be in the default class before it ends, computes for long, or becomes another program. Threads and
+ * processes that it starts begin in the default class. A class set by nice or chrt is kept. Returns the thread's
+ * class. */
 enum urgency platform_be_urgent(bool wanted);
 /* Returns the scheduling class of the calling thread. */
 enum urgency platform_urgency(void);
@@ -157,8 +157,8 @@ struct awake;
  * of this process is limited (by a control group or RLIMIT_CPU), because keeping processors awake would use that time
  * up. The caller ends it with platform_let_sleep. */
 int platform_stay_awake(struct awake **awake);
-/* Returns the number of threads that were started, one on each processor, to keep the processors from sleeping; they
- * have ended already if the system refused them the class SCHED_IDLE. 0 if `awake` is NULL. */
+/* Returns the number of threads, one per processor, that were started to keep processors from sleeping; 0 if `awake` is
+ * NULL. Threads that may not have the class SCHED_IDLE have ended at once, but are counted. */
 int platform_count_awake(const struct awake *awake);
 /* Ends the threads that keep processors from sleeping, and frees *awake, which becomes NULL. Does nothing if *awake is
  * NULL. */
@@ -171,9 +171,9 @@ void platform_let_sleep(struct awake **awake);
  * signal. */
 void platform_catch_signals(atomic_bool *stop);
 
-/* What is printed if a library calls abort() because it cannot continue, and the exit status. `line` and `status` are
- * used if a function of the library is among the callers; `library` is the beginning of the library's file name.
- * Otherwise other_line and other_status are used. */
+/* What the program prints, and its exit status, if a library calls abort() because it cannot continue. `line` and
+ * `status` are used if the library `library` (the beginning of its file name) made the call; otherwise other_line and
+ * other_status. */
 struct platform_abort {
   const char *library, *line, *other_line;
   int status, other_status;
@@ -197,9 +197,9 @@ void platform_become(const char *path, char **argv);
 /* True if, as far as can be known, platform_begin_anew (a restart of the program) will work. */
 bool platform_can_begin_anew(void);
 /* Restarts this program in the same process, with the same command line and the given variable in its environment.
- * Standard streams, the descriptors in `kept`, and files and pipes that are not marked close-on-exec stay open; devices
- * and other connections are closed. A request to end that arrives meanwhile, on any thread, is delivered to the new
- * program. Returns on failure, with errno, or if *stop (of platform_catch_signals) is set, with EINTR. */
+ * Standard streams, the descriptors in `kept`, and files and pipes that are not close-on-exec stay open; all other
+ * descriptors are closed. A request to end that comes meanwhile is passed to the new program. Returns only on failure:
+ * with errno, which is EINTR if *stop (of platform_catch_signals) is set. */
 void platform_begin_anew(const atomic_bool *stop, const char *variable, const char *value, const int *kept, int count);
 /* Starts a second process of this program, without arguments, with the given variable in its environment and the
  * descriptors in `kept`. The second process ignores Ctrl-C, and this process does not wait for it. Returns 0 or -1. */

@@ -1,6 +1,6 @@
-/* Keeps processors from sleeping with one thread of class SCHED_IDLE on each: such a thread always has work and yields
- * at once to every other thread. The alternative, /dev/cpu_dma_latency, needs root's rights, and has no effect on
- * virtual machines, where a sleeping processor is given back to the host. */
+/* Keeps processors from sleeping with one thread of class SCHED_IDLE on each, which is always busy but gives way at
+ * once to every other thread. The alternative, /dev/cpu_dma_latency, needs root's rights. It also has no effect in a
+ * virtual machine, where the host takes back a processor that sleeps. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

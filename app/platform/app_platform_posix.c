@@ -110,9 +110,8 @@ int platform_cut(const char *path, int64_t size) {
   return truncate(path, size);
 }
 
-/* Makes a file with an unused name. `usual` true: the file gets the permissions that new files have by default. Because
- * mkostemp allows access only for the user, the file that mkostemp made is then removed and made again under the same
- * name. */
+/* Makes a file with an unused name. usual: true: with the default permissions. mkostemp gives access only to the user,
+ * so its file is then removed, and made again under the same name. */
 static int make_new(char *path, bool usual) {
   int descriptor = mkostemp(path, O_CLOEXEC);
   if (descriptor < 0 || !usual)
@@ -156,8 +155,8 @@ FILE *platform_stream_new(const char *path) {
   return file;
 }
 
-/* Some file systems do not have the flag RENAME_NOREPLACE, which makes renaming fail if the new name exists. On these
- * an empty file with the new name is made first, which fails if the name exists, and is then replaced. */
+/* Some file systems do not have the flag RENAME_NOREPLACE, with which renaming fails if the new name exists. For these,
+ * an empty file with the new name is created first, which fails if the name exists; renaming then replaces it. */
 int platform_move_new(const char *from, const char *to) {
   if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
     return 0;

@@ -47,8 +47,8 @@ void platform_catch_signals(atomic_bool *stop) {
   sigaddset(&action.sa_mask, SIGURG); /* a restart sends SIGURG to each thread; that signal must not interrupt this
                                        * handler */
   caught.stop = stop;
-  /* the signals that end the program. platform_begin_anew blocks them before it starts the program again; here, after
-   * the handlers were installed, they are unblocked */
+  /* platform_begin_anew blocks the signals that end the program before it starts the program again; now that the
+   * handlers are installed, they are unblocked */
   sigset_t held;
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
@@ -136,8 +136,8 @@ static void on_hold(int number, siginfo_t *info, void *context) {
     sigaddset(&thread->uc_sigmask, ending_signals[i]);
 }
 
-/* True if the thread leaves at least one of the signals that end the program unblocked. That is so, too, while the
- * thread handles one of them, which blocks only that signal. thread: its number, as a folder in /proc is named. */
+/* True if the thread does not block all signals that end the program. (A thread that handles one of them blocks only
+ * that one.) thread: its number, the name of its folder in /proc. */
 static bool lets_through(const char *thread) {
   /* lines of the file that are longer than this buffer, for example the list of groups, are read in parts */
   char path[64], line[256];
@@ -165,9 +165,9 @@ static void hold_there(void *count, const char *thread) {
   tgkill(getpid(), number, SIGURG);
 }
 
-/* Makes all threads block the signals that end the program, so that such signals remain pending until the new program
- * has its handlers (platform_catch_signals). A thread that gets no processor time before the last of TRIES attempts
- * does not block them; if it receives such a signal later, it passes the signal on to this thread. */
+/* Makes all threads block the signals that end the program; they then stay pending for the new program
+ * (platform_catch_signals). A thread that does not run during the TRIES attempts does not block them; it passes a
+ * signal that it receives on to this thread. */
 static void hold_signals(sigset_t *held, sigset_t *before) {
   enum { TRIES = 200, PAUSE_US = 1000 };
   struct sigaction action = {.sa_sigaction = on_hold, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -186,9 +186,9 @@ static void hold_signals(sigset_t *held, sigset_t *before) {
   }
 }
 
-/* Unblocks the signals that end the program after a restart failed. Pending signals were meant for this program, and
- * count as the first request to end. The other threads continue to block the signals, which therefore come to this
- * thread. */
+/* Called after a restart failed: unblocks the signals that end the program. Pending signals were meant for this
+ * program, and count as the first request to end. Other threads keep the signals blocked, so this thread receives
+ * them. */
 static void let_signals_go(const sigset_t *held, const sigset_t *before) {
   atomic_store(&caught.held, false);
   while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)
@@ -222,8 +222,8 @@ static void free_texts(char **list) {
   free(list);
 }
 
-/* Starts this program anew in this process (exec), with these arguments and this environment. Returns only on failure,
- * with errno. */
+/* Replaces this process by a new start of the program (exec), with these arguments and this environment. Returns only
+ * on failure, with errno. */
 static void become_anew(char **argv, char **environment) {
   char path[PATH_MAX];
   if (platform_program_path(path, sizeof path))
@@ -250,9 +250,9 @@ void platform_begin_anew(const atomic_bool *stop, const char *variable, const ch
   errno = reason;
 }
 
-/* Makes the kernel close all descriptors from `first` on when another program takes this one's place. The call and its
- * flag are named by their numbers: glibc has the call since 2.34, and only newer headers have the flag. Linux has
- * both since 5.11. On an older kernel each descriptor is marked, up to a number that this program does not reach. */
+/* Makes the kernel close all descriptors from `first` on when this process executes another program. The system call
+ * (glibc has it since 2.34) and its flag (Linux 5.11) are given by number, because older headers lack them. On older
+ * kernels each descriptor is marked, up to a number that this program never reaches. */
 static void close_at_exec(int first) {
   enum { CLOEXEC_OF_RANGE = 1 << 2, DESCRIPTORS_MAX = 4096 };
   if (!syscall(__NR_close_range, first, ~0u, CLOEXEC_OF_RANGE))

@@ -13,8 +13,8 @@
 #include "app/platform/app_platform.h"
 
 enum { PRIORITY = 1, NICE = -10, THREADS_MAX = 16 };
-/* Microseconds of processor time that a real-time thread may use without a sleep. A picture needs about a tenth of this
- * time. On a machine with one processor all else stands still for so long at most. */
+/* Microseconds of processor time that a real-time thread may use without sleeping; a picture needs about a tenth of
+ * this. With a single processor, no other thread runs for up to this time. */
 static const rlim_t run_most_us = 300000;
 
 /* Data of the handler of SIGXCPU. They are static because no argument can be passed to a signal handler. */
@@ -88,9 +88,9 @@ static bool has_used_its_time(void) {
          (rlim_t)used.tv_sec + 1 >= limit.rlim_cur;
 }
 
-/* Handles SIGXCPU. If a user sent the signal, or if it came because of RLIMIT_CPU, does what the process did at this
- * signal before this file installed its handler. Otherwise a real-time thread ran too long: all threads that this file
- * has made real-time are then moved to the default class; a thread that got its class from outside keeps it. */
+/* Handles SIGXCPU. Normally a real-time thread has run too long: all threads that this file made real-time get the
+ * default class; other threads keep theirs. If a user sent the signal, or RLIMIT_CPU caused it, does what the process
+ * did before this handler was installed. */
 static void on_long_run(int number, siginfo_t *info, void *context) {
   int reason = errno;
   (void)context;
@@ -108,9 +108,9 @@ static void catch_signal(void) {
   urgent.caught = !sigaction(SIGXCPU, NULL, &urgent.before) && !sigaction(SIGXCPU, &action, NULL);
 }
 
-/* Sets the limit of processor time that a real-time thread may use without a pause, after which the kernel sends
- * SIGXCPU. Each time the kernel sends the signal it raises the limit, so this function is called again. The hard limit,
- * at which the kernel kills the process, is not changed. Returns false if the limit cannot be set. */
+/* Sets the processor time that a real-time thread may use without a pause; beyond it the kernel sends SIGXCPU. The
+ * kernel raises this limit each time, so the function is called again then. The hard limit, at which the kernel kills
+ * the process, stays. Returns false if the limit cannot be set. */
 static bool watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct rlimit limit;

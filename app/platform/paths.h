@@ -9,11 +9,10 @@
 
 enum { PATHS_MAX = 4096 };
 
-/* Finds the data file `name` ("mini/model", "sample.mp4"). These places are searched in order: $REVERIE_DATA_DIR;
- * share/reverie next to the folder of the executable, or one or two folders above that of the shared library (this
- * finds files in the build folder and in an installation that was moved); the installed data folder. path has room for
- * PATHS_MAX characters. Returns 0, or -1 with err of status `status`, whose message says where the file was
- * searched. */
+/* Finds the data file `name` ("mini/model", "sample.mp4"). Searches these folders in order: $REVERIE_DATA_DIR;
+ * share/reverie in a folder above the executable or the shared library, for the build folder and moved installations;
+ * the installed data folder. path has room for PATHS_MAX characters. Returns 0, or -1 with err of status `status`,
+ * whose message gives the folders. */
 int paths_data(char *path, const char *name, enum status status, struct error *err);
 
 /* Makes the folder for data that can be computed again (the cache): reverie in $XDG_CACHE_HOME, or else in ~/.cache.

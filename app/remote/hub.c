@@ -457,8 +457,8 @@ void hub_publish(struct hub *hub, const struct parameters *values, const struct 
   bool new_figures = !same_figures(figures, &hub->figures);
   if (new_values)
     hub->values = *values;
-  /* here the stored texts equal the new ones, so their version number (parameters.texts) can be copied as well: the
-   * next comparison then sees equal version numbers and need not compare the texts */
+  /* the stored texts equal the new ones here, so their version number is copied, too, and the next comparison need not
+   * compare the texts */
   hub->values.texts = values->texts;
   if (new_figures)
     hub->figures = *figures;

@@ -1,9 +1,9 @@
 /* The hub passes values between the window's thread and the remote clients: IPC, OSC, MIDI and the web page, each on a
- * thread of its own. Clients set parameters, run commands, and read the parameters' values and what the program
- * measures. Once in each pass of its loop the window's thread takes what clients have set, and publishes the new state;
- * neither side waits for the other.
+ * thread of its own. Clients set parameters, run commands, and read parameters and measured values. Once in each pass
+ * of its loop, the window's thread takes what clients have set and publishes the new state. Neither side waits for the
+ * other.
  *
- * Clients can set parameters only within their ranges, and cannot make the program open any file: a file's name is
+ * Clients can set parameters only within their ranges. They cannot make the program open any file: a file's name is
  * accepted only if the command line gave it or keys can select it. */
 #ifndef APP_REMOTE_HUB_H
 #define APP_REMOTE_HUB_H
@@ -50,10 +50,10 @@ void hub_close(struct hub **hub);
 
 /* --- functions that clients call, on any thread --- */
 
-/* Three functions that set a parameter: hub_set_number sets a number, switch or choice, hub_set_text a text (NULL: no
- * text), and hub_parse a value of any type from its text form. The window's thread takes the value in the next pass of
- * its loop; if the value is set again before that, only the newer one is used. index: the parameter's instance, 0 if it
- * has none. They return 0, or -1 with err set if the parameter, the instance or the value is refused. */
+/* Three functions that set a parameter. hub_set_number sets a number, switch or choice; hub_set_text a text (NULL: no
+ * text); hub_parse a value of any type from its text form. The window's thread takes the value in the next pass of its
+ * loop, and only the newest if it was set several times. index: the parameter's instance, 0 if it has none. They return
+ * 0, or -1 with err set if parameter, instance or value is refused. */
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err);
 int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
 int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
@@ -110,9 +110,8 @@ void hub_put_back(struct hub *hub, struct covered *shown);
 /* --- functions that the window's thread calls --- */
 
 /* hub_has_wishes returns true if clients have set values, asked for commands or called hub_tell; a new beat of a MIDI
- * clock alone does not count. hub_take copies to *state the values that clients have set, marks these values as set,
- * runs the commands that clients asked for, and sets the clock of beats to what a MIDI clock says; it returns true if
- * there were values or commands. */
+ * clock does not count. hub_take copies the values that clients have set to *state and marks them as set, runs the
+ * commands, and sets the clock of beats to a MIDI clock. It returns true if there were values or commands. */
 bool hub_has_wishes(struct hub *hub);
 bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
 /* Copies the text of the last hub_tell, which the caller shows and logs. Returns false if no text came since the last

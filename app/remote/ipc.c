@@ -37,10 +37,9 @@ struct ipc {
    * have changed */
   int listener, alarm[2];
 
-  /* The following fields are also used by other threads. The function `wake`, which the hub (it passes values between
-   * the window and clients) calls on the window's thread, uses `observed` (true: a client observes a property), `rung`
-   * (true: a byte is in the pipe `alarm`, so that the server's thread will wake) and `alarm`. ipc_close sets `stop` and
-   * wakes the server's thread. */
+  /* Other threads also use the following fields. The hub calls `wake` on the window's thread, which uses `observed`
+   * (true: a client observes a property), `rung` (true: a byte in the pipe `alarm` will wake the server's thread) and
+   * `alarm`. ipc_close sets `stop` and wakes the server's thread. */
   struct hub_watch watch;
   atomic_bool observed, rung;
   struct platform_entry made;
@@ -121,9 +120,9 @@ static void answer_lines(struct client *client) {
   memmove(client->line, at, client->used);
 }
 
-/* Answers bytes in client->line that have no newline. They are the last request before the client closed its side, or
- * the beginning of a line that is too long, which is refused. The connection then ends, because the beginning of the
- * next line is unknown. */
+/* Answers bytes in client->line that have no newline. They are the last request of a client that has closed its side,
+ * or the beginning of a line that is too long, which is refused; the connection then ends, because the next line's
+ * beginning is unknown. */
 static void answer_rest(struct client *client) {
   bool full = client->used == sizeof client->line;
   if (has_line(client) || !has_room(client) || !(full || client->ended))
@@ -166,8 +165,8 @@ static bool anyone_observes(const struct ipc *ipc) {
   return false;
 }
 
-/* Returns for how many milliseconds the server's thread may wait for sockets and its wake-up pipe (`alarm`): 0 if a
- * request can be answered at once, half of patience_ns if bytes wait to be sent, or -1 (no limit). */
+/* Returns how many milliseconds the server's thread may wait for sockets and its wake-up pipe (`alarm`): 0 if a request
+ * can be answered at once, half of patience_ns if bytes wait to be sent, or -1 for no limit. */
 static int time_left_ms(const struct ipc *ipc) {
   bool waiting = false;
   for (int i = 0; i < IPC_CLIENTS_MAX; i++) {

@@ -11,10 +11,9 @@ struct knob_target {
   double value; /* the value with which the command is run; NaN: the value in the table of commands is used */
 };
 
-/* Finds the target of a knob by its name: a parameter ("strength", "lora[1].weight"), or a command, with "=NUMBER" if
- * the command takes a number ("new-seed", "prompt=3"). If a parameter and a command have the same name, such as help,
- * "help" means the parameter and "command/help" the command. Returns 0, or -1 with err set if there is no such
- * parameter or command, or a knob cannot set it. */
+/* Finds a knob's target by its name: a parameter ("strength", "lora[1].weight") or a command, with "=NUMBER" if it
+ * takes a number ("new-seed", "prompt=3"). If both exist, such as help, "help" is the parameter and "command/help" the
+ * command. Returns 0, or -1 with err set if there is no such name, or a knob cannot set it. */
 int knob_target_find(struct knob_target *target, const char *text, struct error *err);
 /* Writes the target's name in the form that knob_target_find reads. Returns name. */
 const char *knob_target_name(const struct knob_target *target, char name[PARAMETER_NAME_MAX]);

@@ -18,8 +18,7 @@ struct messages {
   struct hub *hub;
   struct watch *watches;
   int watch_count;
-  /* a copy of the parameters' values and figures (measured values) in the hub, where the live window and its clients
-   * exchange them; made to answer a request */
+  /* copy of the hub's parameter values and figures (measured values), made to answer a request */
   struct message_view view;
 };
 
@@ -100,8 +99,8 @@ static int get_property(struct messages *messages, const struct request *request
   return *data ? 0 : error_set(err, STATUS_FAILED, "%.48s: no memory", name);
 }
 
-/* Called if a JSON value has not the type of the property that it is to set. Converts the value to text and lets the
- * parser of texts refuse it, because the parser's message tells which type and range are needed. */
+/* Refuses a JSON value that does not have the property's type. The parser of texts does this, because its message tells
+ * which type and range are needed. */
 static int set_other(struct hub *hub, const struct property *property, const cJSON *value, struct error *err) {
   char *text = cJSON_PrintUnformatted(value);
   int status = text ? hub_parse(hub, property->id, property->index, text, err)

@@ -52,7 +52,7 @@ static void set_learning(struct midi *midi, const char *name) {
   parameters_set_text(&midi->values, PARAMETER_MIDI_LEARN, 0, name, &err);
 }
 
-/* Begins to wait for a knob to be moved, which is then bound, or stops waiting. wish: the value of the parameter
+/* Starts or stops waiting for the user to move a knob, which is then bound. wish: the value of the parameter
  * midi-learn, which names what the knob is bound to; NULL or "": stop. */
 static void follow_wish(struct midi *midi, const char *wish) {
   char name[PARAMETER_NAME_MAX];
@@ -109,10 +109,9 @@ static bool text_differs(const char *a, const char *b) {
   return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* Returns true if the engine was open at the previous call, and stores whether the engine is open now. When the engine
- * opens, the program sets values that suit the model; these must not count as changes by a user. The hub (which passes
- * values between the window and clients) gets these values together with the news that the engine is open, so this
- * function is called before the values are copied. */
+/* Returns true if the engine was open at the previous call, and stores if it is open now. When it opens, the program
+ * sets values that suit the model; these must not count as changes by a user. They reach the hub together with the news
+ * that the engine is open, so this function is called before values are copied. */
 static bool was_ready(struct midi *midi) {
   struct hub_figures figures;
   bool ready = midi->ready;
@@ -122,9 +121,8 @@ static bool was_ready(struct midi *midi) {
   return ready;
 }
 
-/* Copies the parameters' values from the hub (which passes values between the window and clients) if they have changed.
- * moved true: a knob was moved, and the values are copied even if they have not changed, because what the knob does
- * depends on them. */
+/* Copies the parameters' values from the hub if they have changed. moved: true: a knob was moved; the values are then
+ * always copied, because the knob's effect depends on them. */
 static void follow_values(struct midi *midi, bool moved) {
   if (!hub_wait(midi->hub, &midi->seen, 0) && !moved)
     return;
@@ -224,9 +222,9 @@ static void take_clock(struct midi *midi, const struct midi_message *message, in
     hub_set_beats(midi->hub, &midi->beats);
 }
 
-/* Carries out a MIDI message that came at now_ns. *fresh: true if the parameters' values were already copied from the
- * hub (which passes values between the window and clients) for an earlier message of the same read; if it is false, a
- * message of a knob copies them and makes it true. Messages of a MIDI clock do not need the values. */
+/* Carries out a MIDI message that came at now_ns. *fresh: true: the parameters' values were copied from the hub for an
+ * earlier message of the same read; false: a knob's message copies them and sets *fresh. Messages of a MIDI clock do
+ * not need them. */
 static void take_message(struct midi *midi, const struct midi_message *message, bool *fresh, int64_t now_ns) {
   if (message->kind >= MIDI_TICK) {
     take_clock(midi, message, now_ns);

@@ -1,11 +1,9 @@
-/* MIDI: knobs, pads and pedals set parameters and run commands, according to their bindings (midi_bind.h), and a MIDI
- * clock sets tempo and beat. A thread of its own reads the MIDI messages; that thread sets and reads values only
- * through the hub.
+/* MIDI: knobs, pads and pedals set parameters and run commands by their bindings (midi_bind.h), and a MIDI clock sets
+ * tempo and beat. A thread of its own reads the messages; it sets and reads values only through the hub.
  *
  * If somebody sets the parameter midi-learn, the next knob that is moved is bound: to the parameter or command that the
- * text of midi-learn names (knob_target_find), or for the text "last" to the parameter that was changed last. Bindings
- * are saved in midi.json in the folder for configuration. If a target is given, the values of what is bound are sent to
- * it (midi_feedback.h). */
+ * text names (knob_target_find), or for "last" to the parameter that was changed last. Bindings are saved in midi.json
+ * in the folder for configuration. If a target is given, it is sent the values of what is bound (midi_feedback.h). */
 #ifndef APP_REMOTE_MIDI_H
 #define APP_REMOTE_MIDI_H
 
@@ -32,9 +30,9 @@ struct midi_params {
 /* Loads the bindings, opens source and target of MIDI messages and starts the thread. If params->source and
  * params->target are NULL, *midi becomes NULL and 0 is returned. Returns 0, or -1 with err set. */
 int midi_start(struct midi **midi, const struct midi_params *params, struct error *err);
-/* Ends the thread, waits at most wait_ms for that, and frees *midi, which becomes NULL. Returns false if the thread has
- * not ended in time: nothing is freed, the thread still uses the hub (which passes values between the window and
- * clients), and midi_stop may be called again. Does nothing if *midi is NULL. */
+/* Ends the thread, waits at most wait_ms for that, frees *midi and sets it to NULL. Returns false if the thread has not
+ * ended in time: it still uses the hub, nothing is freed, and the caller may try again. Does nothing if *midi is
+ * NULL. */
 bool midi_stop(struct midi **midi, int wait_ms);
 
 #endif

@@ -14,9 +14,8 @@ enum {
   /* A controller with 14 bits sends two messages for one movement. If more than this many nanoseconds lie between two
    * messages, they are from two knobs, because a person needs longer to move from one knob to another. */
   PAIR_NS = 20000000,
-  /* For this many nanoseconds after a knob has set a parameter, the caller of knobs_take may still pass the parameter's
-   * older value. During this time a value that differs from the one that the knob has set is not taken for a change by
-   * somebody else. */
+  /* After a knob has set a parameter, the values passed to knobs_take may be old for up to this many nanoseconds.
+   * During this time, a value that differs from the knob's does not mean that somebody else has changed it. */
   SETTLED_NS = 300000000,
   /* Numbers of MIDI controllers with a special meaning: data entry and the selection of (non-)registered parameters.
    * The numbers from CHANNEL_MODE on are commands to the device and not knobs. */
@@ -77,9 +76,9 @@ struct use {
   bool released;
 };
 
-/* Reads a controller message that selects or sets a non-registered parameter (NRPN). Also reads one that selects a
- * registered parameter, after which no NRPN is selected. Returns false for all other messages. Two messages select an
- * NRPN, and one or two further messages set it. If the message only selects, use->knob.kind is KNOB_NONE. */
+/* Reads a controller message that selects or sets a non-registered parameter (NRPN). Two messages select an NRPN, and
+ * one or two more set it. A message that selects a registered parameter ends the selection. Returns false for all other
+ * messages. If the message only selects, use->knob.kind is KNOB_NONE. */
 static bool read_nrpn(struct knobs *knobs, const struct midi_message *message, struct use *use) {
   int number = message->number, upper;
   uint8_t *part = knobs->channel[message->channel - 1].nrpn;
@@ -198,8 +197,8 @@ static bool is_button(const struct knob *knob) {
   return knob->kind == KNOB_NOTE || knob->kind == KNOB_PROGRAM;
 }
 
-/* Stores the position that the knob has when it is bound. If the bound parameter is a number, and this position is not
- * near the parameter's present value, the knob sets the parameter only after it has been moved past that value. */
+/* Stores the knob's position when it is bound. If a bound number differs clearly from this position, the knob sets it
+ * only after being moved past its present value. */
 static void begin_where_it_is(struct knob_binding *binding, const struct use *use, const struct parameters *values) {
   if (binding->target.command)
     return;
@@ -243,8 +242,8 @@ static struct knob_action learn(struct knobs *knobs, const struct use *use, cons
   return action;
 }
 
-/* True if the message is from controller `number` + 32, where `number` is that of the knob that was just bound. That
- * knob sends 14 bits in two messages; its binding is changed to a knob of 14 bits, and *action reports this. */
+/* True if the message is from controller `number` + 32, where `number` is that of the knob that was just bound. Such a
+ * knob sends 14 bits in two messages, so its binding is changed to 14 bits, and *action reports this. */
 static bool learn_pair(struct knobs *knobs, const struct midi_message *message, int64_t now_ns,
                        struct knob_action *action) {
   struct knob *learnt = &knobs->learnt;
@@ -261,8 +260,8 @@ static bool learn_pair(struct knobs *knobs, const struct midi_message *message, 
   return true;
 }
 
-/* Returns the value that a pad sets when it is struck. For a whole number, choice or switch this is the next value, or
- * the first one after the last; for a real number it depends on the strength `at` of the stroke, from 0 to 1. */
+/* Returns the value that a pad sets when it is struck. For a whole number, choice or switch, that is the next value, or
+ * the first one after the last. For a real number, it depends on the strength `at` of the stroke, from 0 to 1. */
 static double next_value(const struct knob_binding *binding, double value, double at) {
   if (parameter_row(binding->target.id)->type == TYPE_REAL)
     return binding->low + at * (binding->high - binding->low);
@@ -282,9 +281,9 @@ static bool catches(struct knob_binding *binding, double at, double value, int64
   return binding->caught;
 }
 
-/* Returns the value after an endless encoder was turned by `steps`. About 30 steps, a full turn of usual encoders,
- * change the value by a quarter of the bound range; one step changes a whole number or a choice at least by one. A
- * value that lies outside the bound range is not moved into it. */
+/* Returns the value after an endless encoder was turned by `steps`. About 30 steps, usually a full turn, change it by a
+ * quarter of the bound range; one step changes a whole number or a choice by at least one. A value outside the bound
+ * range is not moved into it. */
 static double turned_value(const struct knob_binding *binding, double value, int steps) {
   double by = (binding->high - binding->low) / COARSE_MAX;
   if (parameter_row(binding->target.id)->type != TYPE_REAL)

@@ -78,7 +78,8 @@ enum knob_action_kind {
   KNOB_RUNS,     /* the caller runs the target's command with `number` */
   KNOB_LEARNT,   /* the knob was bound to target; the caller saves the bindings */
   KNOB_ENDLESS,  /* the knob was found to be an endless encoder of this mode; the caller saves the bindings */
-  KNOB_ASKS,     /* the knob is an endless encoder of unknown mode; the caller asks the user to turn it the other way */
+  KNOB_ASKS,     /* the knob is an endless encoder of unknown mode; the user must be asked to turn it in the other
+                  * direction */
   KNOB_TOO_MANY, /* the knob cannot be bound, because there are KNOBS_MAX bindings already */
 };
 
@@ -110,16 +111,16 @@ struct knob_action knobs_take(struct knobs *knobs, const struct midi_message *me
  * KNOBS_MAX. */
 struct knobs_unknown {
   int count;
-  /* for a message to the user: name of the parameter or command in the first of these entries that has such a name; "":
-   * none has one */
+  /* for a message to the user: the first name of a parameter or command in the file's unreadable entries; "": none has
+   * a name */
   char sets[PARAMETER_NAME_MAX];
 };
 
 /* Reads bindings from the text of a file. Entries that this version cannot read are left out and described in *unknown.
  * Returns 0, or -1 with err set and no bindings. */
 int knobs_read(struct knobs *knobs, const char *text, struct knobs_unknown *unknown, struct error *err);
-/* Returns the bindings as text for the file of bindings; the caller frees it. `before`: the present text of that file;
- * its entries that knobs_read cannot read are copied to the new text; NULL: there is no file. Returns NULL if memory is
+/* Returns the bindings as text for the bindings file; the caller frees it. `before`: the file's present text, or NULL
+ * if there is no file; its entries that knobs_read cannot read are copied to the new text. Returns NULL if memory is
  * short or `before` is not JSON. */
 char *knobs_write(const struct knobs *knobs, const char *before);
 

@@ -88,8 +88,8 @@ static void search(struct endless *endless, int value) {
     endless->possible = encoders | (unsigned)(endless->signs < SIGNS_ENOUGH) << ENDLESS_NOT;
 }
 
-/* Returns the knob's mode if only one is possible, or a possible mode if all possible modes give the same steps for the
- * values so far; otherwise ENDLESS_NOT. Steps to the right are equal in ENDLESS_TWOS and ENDLESS_SIGN. */
+/* Returns the knob's mode if it is known. Also returns a possible mode if all possible ones give the same steps for the
+ * values so far: steps to the right are equal in ENDLESS_TWOS and ENDLESS_SIGN. Otherwise returns ENDLESS_NOT. */
 static enum endless_mode agreed(const struct endless *endless) {
   if (has(endless, ENDLESS_NOT))
     return ENDLESS_NOT;

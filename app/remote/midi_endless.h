@@ -1,6 +1,6 @@
-/* Endless encoders: MIDI knobs without ends. The values that they send tell by how many steps they were turned, and not
- * a position. There are three usual encodings (modes). The functions find out from several values of a knob whether it
- * is an endless encoder, and which mode it has. */
+/* Endless encoders: MIDI knobs that turn without end. They send by how many steps they were turned, not a position.
+ * Three encodings (modes) are usual. From several values of a knob, the functions find out if it is an endless encoder,
+ * and its mode. */
 #ifndef APP_REMOTE_MIDI_ENDLESS_H
 #define APP_REMOTE_MIDI_ENDLESS_H
 
@@ -14,8 +14,8 @@ enum endless_mode {
   ENDLESS_MODES
 };
 
-/* Returns the number of steps for which a value (0 to 127) of an endless encoder stands in this mode, negative to the
- * left; 0 for ENDLESS_NOT. */
+/* Returns the number of steps that an endless encoder's value (0 to 127) means in this mode, negative to the left; 0
+ * for ENDLESS_NOT. */
 int endless_steps(enum endless_mode mode, int value);
 
 /* Returns the word that stands for a mode in the file of bindings, a string constant. */
@@ -39,8 +39,8 @@ struct endless {
 enum endless_news {
   ENDLESS_NOTHING,
   ENDLESS_FOUND, /* the knob's mode (endless->mode) is another one than before */
-  /* the knob is an endless encoder, but its mode is known only after the user turns it the other way; returned once for
-   * each knob */
+  /* the knob is an endless encoder whose mode is known only after the user turns it in the other direction; returned
+   * once for each knob */
   ENDLESS_ASKS,
 };
 

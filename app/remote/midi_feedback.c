@@ -47,8 +47,8 @@ static double place_of_command(const struct knob_target *target, const struct pa
              : -1;
 }
 
-/* Returns the number that is to be sent to the knob so that it shows the value of its parameter or command: 0 to the
- * largest value (most_of) that messages of the knob's kind can have; -1: nothing is to be sent. */
+/* Returns the number to send to the knob so that it shows the value of its parameter or command: 0 to the largest value
+ * (most_of) of the knob's kind of message. Returns -1 if nothing is to be sent. */
 static int level_of(const struct knob_binding *binding, const struct parameters *values) {
   const struct knob_target *target = &binding->target;
   double place = target->command ? place_of_command(target, values)
@@ -104,9 +104,9 @@ static bool same_knob(const struct knob *a, const struct knob *b) {
   return a->kind == b->kind && a->channel == b->channel && a->number == b->number;
 }
 
-/* If the knob has sent a message since the last call, stores the time of the message and the position or brightness
- * (level) that the knob shows now; -1: unknown. A pad's light is unknown after it was struck, because many controllers
- * light it as long as it is held. The position of an endless encoder is never known from its messages. */
+/* If the knob has sent a message since the last call, stores its time, and in `level` the position or brightness that
+ * the knob shows; -1: unknown. A pad's light is unknown after a stroke, because many controllers light a pad while it
+ * is held. An endless encoder's position is always unknown. */
 static void hear(struct feedback_told *told, const struct knob_binding *binding) {
   bool shows = binding->knob.kind != KNOB_NOTE && binding->endless.mode == ENDLESS_NOT;
   if (!same_knob(&told->knob, &binding->knob))

@@ -1,12 +1,11 @@
-/* Decides which MIDI messages bring the values of bound parameters back to a controller, so that its motor faders stand
- * where the values are and the lights of its pads show what is on. A knob gets the message by which it is bound, at the
- * position that its parameter's value has. A pad gets a note, whose velocity tells the state: 127 while the switch is
- * on or while the prompt that the pad selects is shown; otherwise 0, which ends the note.
+/* Decides which MIDI messages show the values of bound parameters on a controller, by motor faders and the lights of
+ * pads. A knob gets the message that it is bound by, with the position for its parameter's value. A pad gets a note
+ * with velocity 127 while its switch is on or its prompt is shown; otherwise 0, which ends the note.
  *
- * A value that comes from a knob must not be sent back to it at once, since a motor fader would then work against the
- * hand that moves it. Therefore nothing is sent to a knob for a third of a second after it was moved (to a pad: for a
- * tenth of a second after it was struck), and nothing to a knob that stands where the value is. What a controller sends
- * back in answer to a message is recognised. These functions use no thread, device or file. */
+ * A value that a knob has set is not sent back at once, because a motor fader would work against the user's hand. So
+ * nothing is sent to a knob for a third of a second after it was moved (a pad: a tenth of a second after it was
+ * struck), nor if it already shows the value. Messages with which a controller answers are recognised. These functions
+ * use no thread, device or file. */
 #ifndef APP_REMOTE_MIDI_FEEDBACK_H
 #define APP_REMOTE_MIDI_FEEDBACK_H
 
@@ -36,8 +35,8 @@ void midi_feedback_forget(struct midi_feedback *feedback, const struct knobs *kn
  * limit the rate. Returns the number of bytes. */
 size_t midi_feedback_make(struct midi_feedback *feedback, const struct knobs *knobs, const struct parameters *values,
                           int64_t now_ns, uint8_t *bytes, size_t size);
-/* Returns true if a message that has come only repeats what its knob was sent in the last tenth of a second, and the
- * knob was not moved since. */
+/* Returns true if a received message only repeats what was sent to its knob in the last tenth of a second, and the knob
+ * was not moved since. */
 bool midi_feedback_is_echo(const struct midi_feedback *feedback, const struct knobs *knobs,
                            const struct midi_message *message, int64_t now_ns);
 

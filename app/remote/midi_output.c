@@ -47,7 +47,7 @@ static int open_path(struct midi_output *output, const char *path, struct error 
   if (entry.kind == ENTRY_FILE || entry.kind == ENTRY_FOLDER)
     return error_set(err, STATUS_USAGE, "--midi-out %.200s: it is neither a device nor a named pipe", path);
   try_to_open(output);
-  if (output->descriptor < 0 && errno != ENXIO) /* ENXIO: a pipe without a reader, which may come later */
+  if (output->descriptor < 0 && errno != ENXIO) /* ENXIO: the pipe has no reader yet */
     return error_set(err, STATUS_USAGE, "--midi-out %.200s: %s", path, strerror(errno));
   return 0;
 }

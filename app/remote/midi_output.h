@@ -20,9 +20,9 @@ int midi_output_open(struct midi_output **output, const char *target, const stru
 /* closes the sink; *output becomes NULL; does nothing if it is NULL */
 void midi_output_close(struct midi_output **output);
 
-/* Returns how many bytes can be given to midi_output_write now, at most `most`. Returns 0 while bytes of earlier calls
- * wait to be written, or while the device or pipe is missing; now and then the function tries to open it again. *anew
- * becomes true if the device or pipe was opened since the last call. */
+/* Returns how many bytes midi_output_write takes now, at most `most`. Returns 0 while earlier bytes wait to be written,
+ * or while the device or pipe is missing; then the function tries now and then to open it again. *anew becomes true if
+ * it was opened since the last call. */
 size_t midi_output_room(struct midi_output *output, size_t most, bool *anew);
 /* Writes whole MIDI messages without waiting; what the device does not take now is written by later calls of
  * midi_output_room. size: at most what midi_output_room has returned, and MIDI_OUTPUT_MAX. */

@@ -22,13 +22,12 @@ enum {
   MOVING_NS = 300000000,
   FIGURES_NS = 200000000,
   COMPLAINT_NS = 1000000000,
-  /* Limits of the bytes sent as answers: how many may be sent at once, and how many per second in the long run. A
-   * small request can cause a large answer, and its sender's address may be forged, so that another machine would be
-   * flooded. */
+  /* Limits of the bytes sent as answers: how many in a burst, and how many per second on average. A small request can
+   * cause a large answer, and its sender's address may be forged, so that another machine would be flooded. */
   ANSWERS_MAX = 512 << 10,
   ANSWERS_PER_S = 256 << 10,
-  /* Limits of the work to compare patterns with all addresses, counted in pattern elements that are looked at: how many
-   * at once, and how many per second in the long run. A usual pattern takes some thousands. */
+  /* Limits of the work to compare patterns with all addresses, counted in compared pattern elements: how many in a
+   * burst, and how many per second on average. A usual pattern takes some thousands. */
   MATCHING_MAX = 8 << 20,
   MATCHING_PER_S = 16 << 20,
 };
@@ -170,8 +169,7 @@ static void read_hub(struct osc *osc) {
 
 static void subscribe(struct osc *osc, const struct datagram_address *address) {
   int number = find_listener(osc, address);
-  /* without a listener the OSC thread does not update its copy of the parameters' values; the first listener must get
-   * the present ones */
+  /* the OSC thread's copy of the values is old while there is no listener, so it is updated for the first one */
   if (!osc->listener_count)
     read_hub(osc);
   if (number < 0 && osc->listener_count == LISTENERS_MAX)
@@ -185,8 +183,8 @@ static void subscribe(struct osc *osc, const struct datagram_address *address) {
   osc->listeners[number].allowance = NULL;
 }
 
-/* Extends the subscriptions of all listeners on the machine from which a message came. A listener's port may differ
- * from the port of the message, because many programs send from another port than the one at which they receive. */
+/* Extends the subscriptions of all listeners on the machine that sent a message. Their ports are not compared, because
+ * many programs send from another port than the one at which they receive. */
 static void renew_leases(struct osc *osc, const struct datagram_address *from) {
   for (int i = 0; i < osc->listener_count; i++)
     if (datagram_same_host(&osc->listeners[i].address, from))
@@ -252,8 +250,8 @@ static struct datagram_address subscriber(const struct osc_message *message, con
   return message->count ? datagram_with_port(from, (int)message->argument[0].number) : *from;
 }
 
-/* Used in place of the function that sends answers, when the limit of bytes for answers is reached. The received
- * message is carried out all the same; only its answer is dropped. Sets the bool at *opaque to true. */
+/* Replaces the function that sends answers when their limit of bytes is reached. The received message is still carried
+ * out, but its answer is dropped. Sets the bool at *opaque to true. */
 static void put_nowhere(void *opaque, const struct osc_message *message) {
   (void)message;
   *(bool *)opaque = true;
@@ -368,9 +366,9 @@ static bool knows(const struct osc *osc, const struct listener *listener, const 
          parameters_number(&osc->values, instance->id, instance->index) == origin->number;
 }
 
-/* Sends the value of instances[number] to the listener if the listener has not got the present value yet. changed: the
- * value has changed since the last call. Returns true if the value has to be sent later, because somebody on the
- * listener's machine is changing it. */
+/* Sends the value of instances[number] to the listener if it has not got the present one. changed: the value has
+ * changed since the last call. Returns true if the value has to be sent later, because somebody on the listener's
+ * machine is changing it. */
 static bool tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
   const struct instance *instance = &osc->instances[number];
   const struct osc_sink sink = sink_of(listener);

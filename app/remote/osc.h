@@ -26,9 +26,9 @@ enum { OSC_LEASE_S = 60 };
 /* Opens the socket and starts the thread. If neither params->listen nor params->to is given, *osc becomes NULL and 0 is
  * returned. Returns 0, or -1 with err set. */
 int osc_start(struct osc **osc, const struct osc_params *params, struct error *err);
-/* Ends the thread, waits at most wait_ms for that, and frees *osc, which becomes NULL. Returns false if the thread has
- * not ended in time: nothing is freed, the thread still uses the hub (which passes values between the window and
- * clients), and osc_stop may be called again. Does nothing if *osc is NULL. */
+/* Ends the thread, waits at most wait_ms for that, frees *osc and sets it to NULL. Returns false if the thread has not
+ * ended in time: it still uses the hub, nothing is freed, and the caller may try again. Does nothing if *osc is
+ * NULL. */
 bool osc_stop(struct osc **osc, int wait_ms);
 
 #endif

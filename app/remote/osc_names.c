@@ -54,8 +54,8 @@ static bool is_answer(const char *parts) {
   return !strcmp(parts, "error") || begins(parts, "figures/");
 }
 
-/* Replaces the message in err, "unknown name", if the name would be valid with an instance's number: the new message
- * says so. Otherwise err stays as it is. */
+/* If the name would be valid with an instance's number, replaces the message in err ("unknown name") by one that says
+ * so. */
 static void explain(const char *name, struct error *err) {
   char first[PARAMETER_NAME_MAX + 4], address[OSC_ADDRESS_MAX];
   struct error ignored;

@@ -8,7 +8,7 @@
 #define OSC_ROOT "/reverie/"
 enum { OSC_ADDRESS_MAX = 80 };
 
-/* What an OSC message asks for. The message's address tells which. */
+/* What an OSC message requests, according to its address. */
 enum osc_verb {
   OSC_FOREIGN,   /* an address of another program, or one that this program itself sends; the message is ignored */
   OSC_UNKNOWN,   /* an address that begins with /reverie/, but stands for nothing that this program has */

@@ -136,9 +136,8 @@ static bool add_argument(lo_message lo, const struct osc_argument *argument) {
   }
 }
 
-/* Appends a message, preceded by its length in 32 bits, which is the form of messages in bundles. Returns false if the
- * message does not fit. Room for a bundle's header is left before the first message, so that this message need not be
- * moved when a second one is added. */
+/* Appends a message to a bundle, after the message's length in 32 bits. Room for a bundle's header is left before the
+ * first message, so that it need not be moved when a second one comes. Returns false if the message does not fit. */
 static bool put(struct osc_packet *packet, lo_message lo, const char *address) {
   size_t at = packet->size ? packet->size : BUNDLE_HEAD, length = lo_message_length(lo, address);
   size_t limit = packet->size ? OSC_PACKET_MAX : sizeof packet->bytes;

@@ -16,8 +16,8 @@ enum pattern_kind {
   LEAVE, /* "," or "}" after a word in braces: matches no character; `next`: the element after "}" */
 };
 
-/* The work of matching patterns is limited, so it is counted: ADDRESS_WORK for each address that is compared with a
- * pattern, and 1 for each comparison of one of the address's characters with one element of the pattern. */
+/* The work of matching patterns is limited, so it is counted: ADDRESS_WORK for each address compared with a pattern,
+ * and 1 for each comparison of a character with an element of the pattern. */
 enum { ADDRESS_WORK = 8 };
 
 /* The elements of a pattern that may match the next character, as a list without repetitions. */
@@ -100,9 +100,9 @@ static bool is_named(const struct osc_pattern *pattern, int at, char character) 
   return named != others;
 }
 
-/* Adds element number `at` of the pattern to `places`, the elements that the next character may have to match. If the
- * element can match the empty text, also adds the elements after it. No element is added twice, so the recursion is at
- * most as deep as the pattern is long. */
+/* Adds element number `at` of the pattern to `places`, the elements that the next character may match. If the element
+ * can match the empty text, also adds the elements after it. Each element is added once, which limits the recursion to
+ * the pattern's length. */
 static void add(const struct osc_pattern *pattern, struct places *places, int at) {
   if (places->has[at])
     return;
@@ -184,7 +184,8 @@ bool osc_pattern_matches(const struct osc_pattern *pattern, const char *address,
 
 /* --- trying a pattern on all OSC addresses that this program has --- */
 
-/* What is done with each address that a pattern matches. `suffix` is appended to the addresses of parameters. */
+/* Tries a pattern on addresses: `visit` is called for each address that matches. `suffix` is appended to the addresses
+ * of parameters. */
 struct visitor {
   const struct osc_pattern *pattern;
   const char *suffix;

@@ -22,7 +22,7 @@ struct osc_pattern {
   int length;
   struct {
     unsigned char kind; /* what the element matches: a value of enum pattern_kind (osc_pattern.c) */
-    int next;           /* index of the element with which matching goes on if this one matches */
+    int next;           /* index of the element to be matched next if this one matches */
   } element[OSC_PATTERN_MAX + 1];
   int literal; /* number of bytes of the pattern's text before its first wildcard */
 };
@@ -36,10 +36,10 @@ int osc_pattern_read(struct osc_pattern *pattern, const char *text, struct error
  * few more; once it is negative, the answer is false. */
 bool osc_pattern_matches(const struct osc_pattern *pattern, const char *address, long *work);
 
-/* Calls visit for each address of this program that the pattern matches: the addresses of parameters and commands. If
- * the pattern ends in /get or /range, the part before this ending is matched with the parameters' addresses, and
- * commands are left out. *work limits the work: it is reduced by the number of elements that were looked at, and by a
- * few more for each address; once it is negative, no more addresses match. Returns the number of addresses. */
+/* Calls `visit` for each parameter's or command's address that the pattern matches. If the pattern ends in /get or
+ * /range, only parameters are compared, with the part before that ending. *work limits the work: it is reduced by the
+ * number of elements looked at, and by a few more per address; once it is negative, nothing matches any more. Returns
+ * the number of matching addresses. */
 int osc_pattern_each(const struct osc_pattern *pattern, long *work, void (*visit)(void *opaque, const char *address),
                      void *opaque);
 

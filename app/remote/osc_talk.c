@@ -218,9 +218,9 @@ static int set_value(struct hub *hub, const struct osc_message *message, const s
   return hub_set_number(hub, name->id, name->index, fit(name->id, value->number), err);
 }
 
-/* Runs a command. An argument below 0.5 does nothing, because a button sends 1 when it is pressed and 0 when it is
- * released. A command that takes a number gets a numeric argument as this number; then only an argument of 0 does
- * nothing. Returns 0, or -1 with err. */
+/* Runs a command. A button sends 1 when pressed and 0 when released, so an argument below 0.5 does nothing. For a
+ * command that takes a number, a numeric argument is that number, and only 0 does nothing. Returns 0, or -1 with
+ * err. */
 static int run(struct hub *hub, const struct osc_message *message, const char *command, struct error *err) {
   const struct command_entry *entry = commands_find(command, strlen(command));
   const struct osc_argument *value = message->argument;
@@ -265,8 +265,8 @@ static int check_port(const struct osc_message *message, struct error *err) {
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err) {
   int status = 0;
-  /* true: the message is an answer of this program, which came back from a program that sends back all messages that it
-   * receives; answers have more arguments than requests */
+  /* true: the message is an answer of this program that another program has sent back; answers have more arguments than
+   * requests */
   bool answer = message->count > 1;
   *name = osc_read_name(message->address, err);
   switch (name->verb) {
@@ -324,8 +324,8 @@ struct expansion {
   struct error err; /* the last error with which an address refused the message */
 };
 
-/* Passes on an answer to one of the addresses that a message's pattern matches, unless it is an error: often only
- * some of the matched parameters can accept the value. */
+/* Passes on an answer to a message whose address is a pattern, unless it is an error. Errors are left out, because
+ * often only some of the matched parameters can have the value. */
 static void put_but_errors(void *opaque, const struct osc_message *answer) {
   const struct osc_sink *answers = opaque;
   if (strcmp(answer->address, OSC_ROOT "error") != 0)

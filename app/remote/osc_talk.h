@@ -27,11 +27,10 @@ enum osc_result { OSC_DONE, OSC_SET, OSC_REFUSED, OSC_WANTS_ALL, OSC_WANTS_NO_MO
 enum osc_result osc_take(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                          struct osc_name *name, struct error *err);
 
-/* Carries out a message whose address is a pattern (osc_is_pattern), once for each address that the pattern matches.
- * Addresses that refuse the message are left out. set(opaque, name) is called for each parameter that the message has
- * set. *work limits the work of matching, as osc_pattern_each says. Returns OSC_DONE, or OSC_REFUSED if the pattern is
- * wrong, if it begins with OSC_ROOT and matches no address, or if all addresses refuse the message; err is set then,
- * and an error message was passed to answers. */
+/* Carries out a message whose address is a pattern (osc_is_pattern), for each address that it matches. Addresses that
+ * refuse it are left out. set(opaque, name) is called for each parameter that was set. *work limits the matching, as
+ * for osc_pattern_each. Returns OSC_DONE. Returns OSC_REFUSED if the pattern is wrong, begins with OSC_ROOT and matches
+ * no address, or if all addresses refuse; then err is set, and an error message was passed to answers. */
 enum osc_result osc_take_pattern(struct hub *hub, const struct osc_message *message, const struct osc_sink *answers,
                                  long *work, void (*set)(void *opaque, const struct osc_name *name), void *opaque,
                                  struct error *err);

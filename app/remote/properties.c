@@ -202,8 +202,8 @@ static void describe_range(cJSON *object, enum parameter id) {
   }
 }
 
-/* Returns an object that describes a parameter: type, range, default and so on. defaults: all parameters with their
- * default values. place: the parameter's place in the order of parameters_in_order, from 0. */
+/* Returns an object that describes a parameter: type, range, default and so on. defaults: all parameters at their
+ * defaults. place: the parameter's index in parameters_in_order. */
 static cJSON *describe_parameter(const struct parameters *defaults, enum parameter id, int place) {
   static const char *const types[] = {"real", "whole", "switch", "choice", "size", "text"};
   static const char *const needs[NEEDS] = {"start",   "engine", "preparation", "encoding",

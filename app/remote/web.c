@@ -92,9 +92,9 @@ static void come_or_go(void *opaque, struct MHD_Connection *connection, void **p
   web->freed = true;
 }
 
-/* Answers a request. libmicrohttpd calls this function when the head of a request has arrived, and again when the whole
- * request has arrived. A wrong request, or one with a body, is answered at the first call; libmicrohttpd then closes
- * the connection. Other requests are answered at the second call, and the connection stays open for the next one. */
+/* Answers a request. libmicrohttpd calls this first with the head of a request, and again with the whole request. A
+ * wrong request, or one with a body, is answered at the first call, and libmicrohttpd closes the connection. All others
+ * are answered at the second call, and the connection stays open. */
 static enum MHD_Result hear(void *opaque, struct MHD_Connection *connection, const char *path, const char *method,
                             const char *version, const char *body, size_t *body_size, void **context) {
   struct web *web = opaque;
@@ -199,8 +199,8 @@ static void serve(struct web *web, const struct platform_wish wishes[WISHES]) {
       cut(web, visitor);
   }
   run_daemon(web, wishes[WISH_DAEMON].read);
-  /* while libmicrohttpd still has work to do (time left 0 ms), no connection is closed: the work may be to read a
-   * request that arrived before the connection's other end was closed */
+  /* libmicrohttpd may still have to read a request that arrived before the other end closed the connection, so no
+   * connection is closed as long as it has work (time left 0 ms) */
   if (daemon_time_left_ms(web))
     cut_ended(web);
 }

@@ -39,9 +39,9 @@ struct web_limits {
  * set. */
 int web_open(struct web **web, const char *where, const struct web_key *key, const struct web_limits *limits,
              struct hub *hub, struct error *err);
-/* Ends the thread, waits at most wait_ms for that, and frees *web, which becomes NULL. Returns false if the thread has
- * not ended in time: nothing is freed, the thread still uses the hub (which passes values between the window and
- * clients), and web_close may be called again. Does nothing if *web is NULL. */
+/* Ends the thread, waits at most wait_ms for that, frees *web and sets it to NULL. Returns false if the thread has not
+ * ended in time: it still uses the hub, nothing is freed, and the caller may try again. Does nothing if *web is
+ * NULL. */
 bool web_close(struct web **web, int wait_ms);
 
 /* Returns the URL to open in a browser, with the token if one is needed. The string is valid until web_close. */

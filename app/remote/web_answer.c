@@ -16,7 +16,7 @@ extern const char embed_web_stage[], embed_web_stage_end[], embed_web_tools[], e
 extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
 
 enum {
-  FRESH_NS = 100000000, /* a JPEG older than this many nanoseconds is not sent again; the picture is encoded anew */
+  FRESH_NS = 100000000, /* a JPEG older than this many nanoseconds is not sent again; the picture is encoded again */
 };
 
 static const struct file {
@@ -63,9 +63,9 @@ static const char *find_attribute(struct MHD_Connection *connection) {
   return attribute;
 }
 
-/* True if the request is one of OSCQuery: for an address in the tree of OSC. The tree itself has the same address as
- * the web page, "/". A request for "/" is one of OSCQuery if it names an attribute, or if its header Accept does not
- * ask for HTML, as that of a browser does. */
+/* True if the request is a query of OSCQuery, for an address in the OSC tree. The tree and the web page share the
+ * address "/". There it is a query if it names an attribute, or if its header Accept does not ask for HTML, as a
+ * browser does. */
 static bool is_query(const struct web_request *request, const char *attribute) {
   if (!strcmp(request->path, "/reverie") || !strncmp(request->path, OSC_ROOT, strlen(OSC_ROOT)))
     return true;
@@ -143,9 +143,8 @@ static int encode_covered(struct web *web, const struct covered *shown, struct e
   return status;
 }
 
-/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze applied as in the window. If the
- * window's thread has given the hub (which passes values between the window and clients) no picture, the last JPEG
- * stays; if encoding fails, web->jpeg becomes NULL. */
+/* Encodes the picture on the screen as a JPEG, with bypass, blackout and freeze as in the window. If the hub has no
+ * picture, the last JPEG stays. If encoding fails, web->jpeg becomes NULL. */
 static void encode(struct web *web) {
   struct covered shown;
   struct error err;

@@ -1,7 +1,6 @@
-/* Decides which requests to the web page are allowed, by looking at texts of the requests only. A page of another site,
- * open in a browser on this machine, can make the browser send requests to any address. But the browser itself sets the
- * headers Host and Origin, and they name the other site. This holds even if the site's owner has made one of its host
- * names point to this machine (DNS rebinding). */
+/* Decides which requests to the web page are allowed, from their texts alone. A page of another site in a browser on
+ * this machine can send requests to any address. But the browser itself sets the headers Host and Origin, which name
+ * that other site, even if one of its host names points to this machine (DNS rebinding). */
 #ifndef APP_REMOTE_WEB_GATE_H
 #define APP_REMOTE_WEB_GATE_H
 
@@ -24,8 +23,8 @@ struct web_address {
 int web_read_address(struct web_address *address, const char *text, struct error *err);
 
 /* True if `host`, the Host header of a request, cannot be the name of another site. localhost and loopback addresses
- * are accepted. If address->loopback is false, so are all IP addresses, and `machine`, the name of this machine, with
- * or without ".local". */
+ * are accepted. If address->loopback is false, all IP addresses and the name of this machine (`machine`, with or
+ * without ".local") are accepted as well. */
 bool web_host_is_ours(const struct web_address *address, const char *host, const char *machine);
 /* True if `origin`, the Origin header of a request, names this web page; `host` is the request's Host header. origin
  * NULL: true, because the client is no browser. */

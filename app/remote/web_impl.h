@@ -1,7 +1,7 @@
-/* Declarations that the files of the web page's server share: web.c has the thread and the connections, web_answer.c
- * answers requests, web_socket.c exchanges messages over web sockets. The library libmicrohttpd reads requests, and
- * wslay the frames of web sockets; both run only when the page's thread calls them. Only that thread uses these
- * declarations, except the fields `stop`, `observed` and `rung`. */
+/* Declarations that the files of the web page's server share. web.c has the thread and the connections, web_answer.c
+ * answers requests, and web_socket.c exchanges messages over web sockets. libmicrohttpd reads requests, and wslay reads
+ * web socket frames; both run only when the page's thread calls them. Only that thread uses these declarations, except
+ * the fields `stop`, `observed` and `rung`. */
 #ifndef APP_REMOTE_WEB_IMPL_H
 #define APP_REMOTE_WEB_IMPL_H
 
@@ -60,10 +60,9 @@ struct web {
   size_t jpeg_size;
   int64_t jpeg_ns, now_ns;
 
-  /* The following fields are also used by other threads. `wake`, which the hub (it passes values between the window and
-   * clients) calls on the window's thread, uses `observed` (true: a client observes a property), `rung` (true: a byte
-   * is in the pipe `alarm`, so that the server's thread will wake) and `alarm`. web_close sets `stop` and wakes the
-   * server's thread. */
+  /* Other threads also use the following fields. The hub calls `wake` on the window's thread, which uses `observed`
+   * (true: a client observes a property), `rung` (true: a byte in the pipe `alarm` will wake the server's thread) and
+   * `alarm`. web_close sets `stop` and wakes the server's thread. */
   struct hub_watch watch;
   pthread_t thread;
   atomic_bool stop, observed, rung;

@@ -19,8 +19,8 @@ enum {
   BACKLOG_ENOUGH = 65536,
   FRAME_COST = 64, /* estimated number of bytes of memory that a web socket frame takes besides its text while it waits
                     * to be sent */
-  /* number of bytes that wslay gets at a time. wslay reads until there are no more bytes; small amounts allow this file
-   * to stop it when too many answers wait to be sent */
+  /* number of bytes given to wslay at a time. wslay reads until it gets none; with small amounts it can be stopped soon
+   * when too many answers wait to be sent */
   PIECE_BYTES = 64,
   TURN_BYTES = 65536, /* number of bytes that are read from one client before the next client is served */
   CLOSING_S = 2,

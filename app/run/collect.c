@@ -10,10 +10,10 @@ void loop_count_dropped(struct loop *loop, int count) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Sets mail->missed if the time budget was exceeded, and tells the governor (which keeps the budget) how long the frame
- * took. Does nothing without a budget. The governor is not told while a handle (one size and step count) is being
- * prepared or released, or an engine opened or closed, in the background, because frames are slower during that; nor if
- * its list of settings has changed since the frame was submitted. */
+/* Sets mail->missed if the time budget was exceeded, and tells the governor, which keeps the budget, the frame's time.
+ * Does nothing without a budget. The governor is not told if handles or engines are being prepared, opened or released
+ * in the background, which makes frames slower, or if its list of settings has changed since the frame was
+ * submitted. */
 static void measure(struct loop *loop, const struct companion *companion, struct mail *mail) {
   double budget_ms = loop->params.budget_ms, since_ms = (double)(mail->finished_ns - companion->put_ns) * 1e-6;
   bool disturbed = loop->handles.preparer.errand.busy || loop->opener.errand.busy;

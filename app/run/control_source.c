@@ -145,8 +145,8 @@ static void tell(struct control_source *control, const char *why, const struct f
 
 /* --- finding the control source's frame for a frame of the main source --- */
 
-/* Returns the time of the main source's frame in seconds. If that source is live, the time since the capture of its
- * first frame is used, because a live source's time stamps begin again whenever it is opened again. */
+/* Returns the time of the main source's frame in seconds. For a live source, this is the time since the capture of its
+ * first frame, because its time stamps restart whenever it is opened again. */
 static double moment_of(struct control_source *control, const struct frame *frame) {
   const struct source_info *first = control->params.first;
   if (!first->realtime)

@@ -1,8 +1,9 @@
-/* The second input (--control-source), whose frames ControlNets read instead of those of the main source. If the
- * control source is a file, its frame with the same time stamp as the main source's frame is used. If it is a camera,
- * screen or stream, its newest frame is used. If the control source ends, stalls or fails, its last frame is used from
- * then on, and one line is logged. Before its first frame, ControlNets get black. Only the thread that submits frames
- * calls these functions, except those whose comment says "any thread". */
+/* The second input (--control-source), whose frames ControlNets read instead of the main source's. Of a file, the frame
+ * with the same time stamp as the main source's is used; of a camera, screen or stream, the newest one. If the control
+ * source ends, stalls or fails, its last frame stays in use, and one line is logged. Before its first frame,
+ * ControlNets get black.
+ *
+ * Only the thread that submits frames calls these functions, except those whose comment says "any thread". */
 #ifndef APP_RUN_CONTROL_SOURCE_H
 #define APP_RUN_CONTROL_SOURCE_H
 
@@ -28,8 +29,8 @@ int control_source_open(struct control_source **control, const struct control_so
 /* closes the control source; *control becomes NULL; does nothing if it is NULL */
 void control_source_close(struct control_source **control);
 
-/* Tells the time stamp, in seconds, at which the main source begins, if that is not 0. The first frames of both sources
- * are paired if the control source begins within one frame period of that time. Called before the first frame. */
+/* Sets the time stamp, in seconds, at which the main source begins, if that is not 0. If the control source begins
+ * within one frame period of it, the first frames of both are paired. Called before the first frame. */
 void control_source_begin(struct control_source *control, double seconds);
 /* Returns the control source's frame to use with this frame of the main source; it is valid until the next call. NULL:
  * there is none yet, and ControlNets get black. */

@@ -13,13 +13,12 @@
 #include "app/source/protocols.h"
 #include "unet/base/address.h"
 
-/* Least value, in seconds, to which source_options.start is set. A start of 0 leaves the input's time stamps as they
- * are; with any start greater than 0, the first frame that is read gets time 0 in the output. */
+/* Least value, in seconds, of source_options.start here. A start of 0 would leave the input's time stamps as they are;
+ * with any greater start, the first frame gets time 0 in the output. */
 static const double least_start = 1e-9;
 
-/* An interval of the input's time, in units of frame.pts, whose ends lie between two frames. begins: false: the
- * interval begins where the input does, and `begin` is unused; open: true: the interval ends where the input does, and
- * `end` is unused. */
+/* A time interval of the input, in units of frame.pts, whose ends lie between two frames. begins: false: the interval
+ * begins where the input does, and `begin` is unused; open: true: it ends where the input does, and `end` is unused. */
 struct interval {
   bool begins, open;
   int64_t begin, end;
@@ -31,9 +30,8 @@ struct cutting {
   struct frame_places *places;
 };
 
-/* Opens c->places. Where the clock of the input's time stamps begins anew, tells the source to read the input from its
- * beginning. surveys: false: does not look for such places, which takes reading the whole input. Returns 0, or -1 with
- * err; the caller closes c->places. */
+/* Opens c->places. surveys: true: reads the whole input to find jumps in its time stamps; if there are any, the source
+ * must read the input from its beginning. Returns 0, or -1 with err; the caller closes c->places. */
 static int open_places(struct cutting *c, bool surveys, struct error *err) {
   bool joined = false;
   if (frame_places_open(&c->places, c->options->input, c->source, err))
@@ -57,9 +55,9 @@ static double seconds_of(const struct cutting *c, int64_t time) {
   return frame_places_to_start(c->places, time);
 }
 
-/* Rounds a time that the user gave, in seconds as in --start, to the time of the nearest frame, and stores it in *time.
- * If the time lies inside a frame that is shown for longer than usual, it is stored without rounding. Returns 1; 0 if
- * the end of the last frame is nearest, which is then in *time; or -1 with err. */
+/* Rounds a user's time, in seconds as for --start, to the nearest frame's time, and stores it in *time. A time inside a
+ * frame that is shown for longer than usual is not rounded. Returns 1; 0, with the last frame's end in *time, if that
+ * end is nearest; or -1 with err. */
 static int round_time(const struct cutting *c, double wanted, int64_t *time, struct error *err) {
   int64_t exact = frame_places_from_start(c->places, wanted);
   int got = frame_places_nearest(c->places, exact, time, err);
@@ -201,9 +199,9 @@ static void cut_short(struct interval *interval, int64_t end) {
   interval->open = false;
 }
 
-/* Finds which part of the input the whole render covers, including the shards that other processes render. Stores that
- * interval in *job, and the time of the render's first frame in *first. Returns 1; 0 if the render has no frame, which
- * is no error here, because opening the source reports it; or -1 with err. */
+/* Finds which part of the input the whole render covers, including other processes' shards. Stores the interval in
+ * *job, and the time of its first frame in *first. Returns 1; 0 if there is no frame, which opening the source will
+ * report; or -1 with err. */
 static int find_job(const struct cutting *c, struct interval *job, int64_t *first, struct error *err) {
   const struct options *options = c->options;
   int64_t end;
@@ -220,10 +218,10 @@ static int find_job(const struct cutting *c, struct interval *job, int64_t *firs
 
 /* --- which of the render's frames this process makes (--shard) --- */
 
-/* Stores the time at which part number `index` (from 0) of `count` equal parts of the render begins. first, end: times
- * of the render's first frame and of its end. The part begins at the frame nearest to the fraction index / count of
- * the render's duration or, for a picture sequence, of its number of pictures. Returns 1; 0, with `end` in *border, if
- * the render's end is nearest, so that no frame is left for this part and those after it; or -1 with err. */
+/* Stores in *border where part `index` (from 0) of `count` equal parts of the render begins: at the frame nearest to
+ * index / count of the render's duration or, for a picture sequence, of its number of pictures. first, end: times of
+ * the render's first frame and of its end. Returns 1; 0, with *border = end, if the end is nearest and no frame is left
+ * for this part; or -1 with err. */
 static int find_border(const struct cutting *c, long index, int64_t first, int64_t end, int64_t *border,
                        struct error *err) {
   long count = c->options->shard.count;
@@ -296,9 +294,9 @@ static int find_shard(const struct cutting *c, const struct interval *job, int64
   return c->options->shard.count ? find_share(c, job, first, part, err) : find_numbers(c, job, first, part, err);
 }
 
-/* Fails if all pictures of a sequence that the user has named by their numbers are missing, or left out by the step of
- * --range. Does not fail for a shard that is a file: a file without pictures is made of it, so that the command join
- * finds a file for every shard. */
+/* Fails if all pictures of a sequence that the user has selected by number are missing, or are left out by the step of
+ * --range. Does not fail for a shard with a file of its own: the command join needs a file for every shard, even an
+ * empty one. */
 static int check_pictures(const struct cutting *c, const struct interval *part, struct error *err) {
   const struct options *options = c->options;
   int64_t time = 0;
@@ -330,8 +328,8 @@ static void settle(const struct cutting *c, const struct interval *interval, dou
   *duration = interval->open ? 0 : ((double)interval->end - origin) * (double)num / (double)den;
 }
 
-/* Sets the source's start and duration to those of the part that this process renders. Computes the numbers that are
- * added to the times of the source, which then begins with this part, to get times within the whole render. */
+/* Makes the source begin and end with the part that this process renders. Computes the offsets that turn times of that
+ * source into times in the whole render. */
 static void place(struct cut *cut, const struct cutting *c, const struct interval *part) {
   settle(c, part, &c->source->start, &c->source->duration);
   frame_places_tick(c->places, &cut->tick_num, &cut->tick_den);
@@ -377,8 +375,9 @@ static int choose(struct cut *cut, const struct cutting *c, struct error *err) {
   return any ? check_pictures(c, &part, err) : 0;
 }
 
-/* Fails if options do not go together, or if one of them needs to find frames of the input. option: the name of
- * --range or --shard; NULL: neither is given. knows: true: frames of the input can be found (frame_places_knows). */
+/* Fails if options contradict each other, or if an option needs to find frames of the input and this is impossible.
+ * option: the name of --range or --shard; NULL: neither is given. knows: true: frames of the input can be found
+ * (frame_places_knows). */
 static int check(const struct options *options, const char *option, bool knows, struct error *err) {
   if (options->range.given && (options->start > 0 || options->duration > 0))
     return error_set(err, STATUS_USAGE, "--range: it says where to begin and to end, as --start and --duration do");
@@ -397,8 +396,8 @@ int cut_choose(struct cut *cut, const struct options *options, struct source_opt
     return -1;
   if (!option && options->start <= 0 && options->duration <= 0)
     return 0;
-  /* Without --range and --shard, times are rounded to frames only if the input is a file, in which frames are found
-   * quickly. In a stream they could be found only by reading it at its own pace. */
+  /* Without --range and --shard, times are rounded to frames only for files. Frames of a stream could be found only by
+   * reading it at its own pace. */
   if (!option && (!knows || !protocols_is_file(options->input)))
     return 0;
   if (open_places(&c, option || options->resume, err))
@@ -449,9 +448,9 @@ struct cut_walk {
   double tick;
 };
 
-/* Finds the first frame, at `from` or later, of which the whole render (with all its shards) makes a picture, and
- * stores the frame's time in walk->next. Both times are in the stream's time base. walk->any becomes false if there is
- * no such frame. Returns 0, or -1 with err. */
+/* Finds the first frame at `from` or later that the whole render (with all its shards) makes a picture of, and stores
+ * its time in walk->next. Both times are in the stream's time base. walk->any becomes false if there is no such frame.
+ * Returns 0, or -1 with err. */
 static int walk_on(struct cut_walk *walk, int64_t from, struct error *err) {
   int got = frame_places_at(walk->places, from, &walk->next, err);
   while (got > 0 && !frame_places_are_wanted(walk->places, &walk->source, walk->next))
@@ -495,8 +494,8 @@ void cut_walk_end(struct cut_walk **pointer) {
   free(walk);
 }
 
-/* If the whole input is rendered, cut_choose has not looked for the input's first frame. This function then finds that
- * frame, and sets cut->first, begin and shift from its time. Returns 1, 0 if there is no frame, or -1 with err. */
+/* If the whole input is rendered, cut_choose has not looked for the input's first frame. This function finds it, and
+ * sets cut->first, begin and shift from its time. Returns 1, 0 if there is no frame, or -1 with err. */
 static int know(struct cut *cut, const struct cutting *c, struct error *err) {
   if (cut->known)
     return 1;

@@ -1,9 +1,10 @@
 /* Chooses which frames of the input a render makes. A job is the whole render: the whole input, or what --start,
- * --duration, --range and --frames select of it. A part is what this process renders of the job: all of it or, with
- * --shard, a piece. Job and part begin and end between two frames: a time that a user names is rounded to the nearest
- * frame, for beginnings and ends alike, so that adjoining parts lose no frame and share none.
- * Times are in units of the source's frame.pts, and count from the input's own time 0, except where a comment says "on
- * the job's clock", which is 0 at the job's first frame. */
+ * --duration, --range and --frames select. A part is what this process renders: the whole job or, with --shard, a piece
+ * of it.
+ *
+ * Job and part begin and end between two frames. A user's time is rounded to the nearest frame, for beginnings and ends
+ * alike, so that adjoining parts lose no frame and share none. Times are in units of the source's frame.pts, and count
+ * from the input's own time 0; on "the job's clock" they count from the job's first frame. */
 #ifndef APP_RUN_CUT_H
 #define APP_RUN_CUT_H
 
@@ -12,15 +13,14 @@
 #include "app/source/source.h"
 
 struct cut {
-  /* first: time in the input of the first frame of the job (the whole render, of which shards make parts). shift:
-   * number that is added to the frame.pts of a source that begins at job_start, to get the time since the job's first
-   * frame. Both are in units of frame.pts. known: true if `first` and `shift` have values. It is false if the job is
-   * the whole input, or if the input can be read only once; the job's first frame is then the first frame that is
-   * read. */
+  /* first: time in the input of the first frame of the job (the whole render). shift: number that is added to frame.pts
+   * of a source that begins at job_start, to get the time since that frame. Both are in units of frame.pts. known:
+   * false: both are unknown, because the job is the whole input or the input can be read only once; the job's first
+   * frame is then the first one that is read. */
   bool known;
   int64_t first, shift;
-  /* true: no frame of the render is in the part that this process is asked for (--shard), so there is nothing to do;
-   * the fields below are unused then */
+  /* true: no frame of the render is in the part that this process must render (--shard), so there is nothing to do; the
+   * fields below are unused then */
   bool is_empty;
   bool is_shard;     /* true: this process renders only a part of the render (--shard); false: all of it */
   bool is_sequence;  /* true: `known`, and the input is a sequence of picture files */
@@ -30,7 +30,7 @@ struct cut {
   /* job_first: seconds from job_start to the first frame of the job (the whole render); later: seconds from job_start
    * to the first frame of the part that this process renders */
   double job_first, later;
-  /* time of the first frame of the part that this process is asked for; `begin` is later if a render is resumed */
+  /* time of the first frame of the part that this process must render; `begin` is later if a render is resumed */
   int64_t part_begin;
   /* This process renders the frames with `begin` <= time < `end`, all three in units of frame.pts. open: true: `end` is
    * unused, and this process renders all frames from `begin` to the end of the input. */
@@ -50,17 +50,16 @@ struct cut {
 /* Returns true if the options ask for only a part of the render (--shard). */
 bool cut_asks_for_shard(const struct options *options);
 
-/* Computes which frames the job (the whole render) and the part (what this process renders of it) have. Changes the
- * options in `source` (start, duration, and which pictures of a sequence are left out) so that a source opened with
- * them gives the part's frames. Logs a warning if a time had to be rounded, if frames that --range or --shard A-B names
- * lie before or beyond those of the input, or if the part is empty. Returns 0; or -1 with err, also if no frame that
- * --range names is there, or if pictures of a sequence are missing so that the part has none. */
+/* Computes which frames the job (the whole render) and the part (what this process renders) have. Changes start,
+ * duration and left-out pictures in `source`, so that a source opened with these options gives the part's frames. Logs
+ * a warning if a time was rounded, if frames of --range or --shard A-B do not exist, or if the part is empty. Returns
+ * 0, or -1 with err. It is an error if none of the frames of --range exist, or if the part has no frames because
+ * pictures of a sequence are missing. */
 int cut_choose(struct cut *cut, const struct options *options, struct source_options *source, struct error *err);
 
-/* Returns the time of a frame in seconds since the first frame of the whole render (the job). seconds: the frame's
- * time in the source, which was opened for this process's part. tick: unit of frame.pts in seconds. A frame gets
- * exactly the same time in every part that contains it. If cut->known is false, the frame of the first call counts as
- * the job's first one. */
+/* Returns a frame's time in seconds since the first frame of the whole render (the job). It is exactly the same in
+ * every part with that frame. seconds: the frame's time in the source, which was opened for this process's part. tick:
+ * unit of frame.pts in seconds. If cut->known is false, the frame of the first call counts as the job's first. */
 double cut_clock(struct cut *cut, double seconds, double tick);
 
 enum { CUT_NAME_MAX = 4096 };
@@ -87,9 +86,9 @@ void cut_describe(const struct cut *cut, const struct options *options, struct j
  * its end is unknown. */
 struct job_time cut_job_end(const struct cut *cut);
 
-/* Removes from the frames to render those that an unfinished output contains already: those up to the time stamp
- * `after` of the output, in units of frame.pts. source: the options that cut_choose has changed; changed again here.
- * Returns 1, 0 if no frame is left, or -1 with err. */
+/* Removes the frames that an unfinished output already contains from those to render: frames up to the output's time
+ * stamp `after`, in units of frame.pts. source: the options that cut_choose has changed; changed again here. Returns 1,
+ * 0 if no frame is left, or -1 with err. */
 int cut_go_on(struct cut *cut, const struct options *options, struct source_options *source, int64_t after,
               struct error *err);
 

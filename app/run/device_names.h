@@ -13,10 +13,10 @@ struct device_names {
   char name[ENGINES_MAX][DEVICE_NAME_MAX]; /* names of devices, in the form of device_options.name, such as "cuda:1" */
 };
 
-/* Splits the value of --device into names; NULL stands for "auto". Names are separated by commas, and a number alone
- * stands for the GPU of that number. "cuda:all" stands for all GPUs of this machine on which engines can compute. If
- * there is no such GPU, "cuda:all" stands for "cuda", and opening that device gives the reason. Returns 0; or -1 with
- * err if a name is empty or too long, there are too many, a GPU is named twice, or "auto" is one of several. */
+/* Splits the value of --device (NULL: "auto") into names, which commas separate. A number alone is the GPU of that
+ * number. "cuda:all" means all GPUs on which engines can compute; if there is none it becomes "cuda", whose opening
+ * then fails with the reason. Returns 0, or -1 with err: a name is empty or too long, there are too many, a GPU is
+ * named twice, or "auto" is not alone. */
 int device_names_read(struct device_names *names, const char *value, struct error *err);
 /* Returns true if the value of --device names several devices or, as "cuda:all" does, may name several. */
 bool device_names_several(const char *value);

@@ -4,10 +4,9 @@
 
 #include "app/options/options.h"
 
-/* Consequences of an option that makes pictures depend on earlier frames, as bits. EARLIER_ONE: the engine must make
- * pictures one at a time, because each picture needs the one before it. EARLIER_LOST: a part of the clip, rendered
- * alone, has other pictures than in a render of the whole clip. (It does not help to run engine_follow on the frames
- * before the part, because that computes only their motion.) */
+/* Consequences of an option that makes pictures depend on earlier frames, as bits. EARLIER_ONE: pictures must be made
+ * one at a time, because each needs the one before. EARLIER_LOST: the pictures of a part differ from those in a render
+ * of the whole clip. (engine_follow cannot prevent this, because it only computes the motion of the frames before.) */
 enum { EARLIER_ONE = 1, EARLIER_LOST = 2 };
 
 struct earlier_option {
@@ -20,8 +19,7 @@ struct earlier_option {
 };
 
 /* Some options make pictures depend on earlier frames. Returns the first such option that the user has given and whose
- * consequences include all bits of `follows` (EARLIER_ONE, EARLIER_LOST); 0: any of these options. NULL: the user has
- * given none. */
+ * consequences include all bits of `follows` (EARLIER_ONE, EARLIER_LOST; 0: any such option). NULL: none. */
 const struct earlier_option *earlier_option_given(const struct options *options, unsigned follows);
 
 #endif

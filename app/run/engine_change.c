@@ -1,6 +1,5 @@
-/* Changes to another handle (an engine made ready for one size, sampler and step count) or to another engine: the new
- * handle is prepared, or the new engine opened, on another thread while frames continue, and then replaces the present
- * one. */
+/* Changes to another handle (an engine made ready for one size, sampler and step count) or another engine. Another
+ * thread prepares the handle or opens the engine while frames continue; then it replaces the present one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -55,10 +54,9 @@ void loop_publish_engine(struct loop *loop) {
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* Returns the kind of canvas (the plane on which frames are drawn: fixed, or following the camera's motion): the
- * user's choice, else the engine's default. A canvas that follows the camera does not work with a stream batch (frames
- * at different steps in one run), noise that moves with the picture or feedback; with any of these the default is the
- * fixed canvas. */
+/* Returns the kind of canvas (the plane on which frames are drawn: fixed, or following the camera): the user's choice,
+ * else the engine's default. A canvas that follows the camera does not work with a stream batch, feedback, or noise
+ * that moves with the picture; with these the default is the fixed canvas. */
 static enum canvas_mode suitable_canvas(const struct loop *loop, const struct parameters *values) {
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
     return (enum canvas_mode)values->canvas;
@@ -66,16 +64,15 @@ static enum canvas_mode suitable_canvas(const struct loop *loop, const struct pa
   return values->stream_batch || moves ? CANVAS_FIXED : loop->first.canvas;
 }
 
-/* Returns true if a handle may reserve memory for a bank (earlier frames' keys and values, for self-attention) while
- * the bank is off. A bank is impossible with a stream batch, or if the sampler calls the network more than 8 times for
- * a picture; a sampler with N steps may call the network N + 1 times. */
+/* Returns true if a handle may have memory for a bank (earlier frames' keys and values) while the bank is off. A bank
+ * needs a sampler that calls the network at most 8 times per picture, and no stream batch. A sampler with N steps may
+ * call the network N + 1 times. */
 static bool may_keep_bank(const struct engine_shape *shape) {
   return !shape->stream_batch && shape->steps < 8;
 }
 
-/* Sets the fields of the shape that say if the handle (an engine made ready for one size and number of steps) can move
- * noise with the picture, and if it can feed the last picture back. A handle that can do so stays in use while both are
- * off, because then they can be switched on again at once. */
+/* Sets the fields of the shape for noise that moves with the picture, and for feedback. A handle that can do these
+ * stays in use while they are off, so that they can be switched on at once. */
 static void fill_carried(const struct loop *loop, const struct parameters *values, struct engine_shape *shape) {
   bool may_keep = !shape->stream_batch && shape->canvas == CANVAS_FIXED;
   shape->carried = values->noise == NOISE_CARRIED || (loop->shape.carried && may_keep);
@@ -208,11 +205,10 @@ int loop_rung(const struct loop *loop) {
   return loop->rungs && shapes_equal(&loop->shape, &loop->ladder[rung]) ? rung : -1;
 }
 
-/* Lists the shapes (size, step count and so on) whose handles are needed, in the order in which they are to be
- * prepared: first the shape that is to be used now; then the one that the governor, which keeps frames within the time
- * budget, wants next; then the other shapes among which the governor chooses (loop->ladder). While the governor has
- * measured too few frames, only those of the other shapes are listed whose handles are ready already, so that these
- * handles are kept. Returns the number of shapes. */
+/* Lists the shapes whose handles are needed, in the order of preparation: the one to be used now; the one that the
+ * governor (it keeps frames within the time budget) wants next; the governor's other shapes (loop->ladder). Of these
+ * last, only shapes with a handle are listed while the governor has measured too few frames; listing keeps those
+ * handles. Returns the number of shapes. */
 static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
   unsigned ready = 0, listed;
   int waits_for = 0, count = 0;

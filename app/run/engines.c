@@ -65,8 +65,8 @@ static void begin(struct opening *opening, const struct engines *engines, int in
   opening->options.device.threads = choose_threads(&engines->names, setup->options->device.threads);
 }
 
-/* Waits until the opening of the engine at this index (from 0) has ended, and stores the engine in engines->of. Returns
- * 0, or -1 with err. err NULL: a failure is not reported, because an earlier failure is. */
+/* Waits until the engine at this index (from 0) is opened, and stores the engine in engines->of. Returns 0, or -1 with
+ * err. err NULL: a failure is not reported, because an earlier one is. */
 static int finish(struct opening *opening, struct engines *engines, int index, struct error *err) {
   if (opening->running)
     pthread_join(opening->thread, NULL);
@@ -110,9 +110,8 @@ static int open_others(struct opening *openings, struct engines *engines, const 
   return status;
 }
 
-/* Returns true if an engine did not adopt `choices`, the text with the kernels that another engine has chosen. The
- * first line of such a text names the device and the libraries; if it differs from the first line of the engine's own
- * text, the engine did not adopt the choices. */
+/* Returns true if an engine did not adopt `choices`, another engine's text with its kernels. The first line of such a
+ * text names device and libraries; it is equal in both engines' texts if the choices were adopted. */
 static bool has_others(struct engine *engine, const char *choices) {
   char *own = NULL;
   struct error err;
@@ -123,8 +122,8 @@ static bool has_others(struct engine *engine, const char *choices) {
   return others;
 }
 
-/* Logs one warning if an engine computes in other ways than the first one. The pictures of these engines then differ by
- * rounding, which viewers may see as a flicker. The warning names the device of only one such engine, the first. */
+/* Logs one warning if an engine has not adopted the first one's kernel choices. The pictures of these engines then
+ * differ by rounding, which viewers may see as flicker. The warning names only the first such engine's device. */
 static void compare(const struct engines *engines, const char *choices, const struct log *log) {
   for (int i = 1; i < engines->count; i++)
     if (has_others(engines->of[i].engine, choices)) {
@@ -199,9 +198,9 @@ static int batch_of(const struct engines_kept *kept) {
   return info.shape.batch;
 }
 
-/* Prepares handles (one size, sampler and step count) for the input that `wish` describes. If memory is too short for
- * that, or suffices only for runs of fewer frames than the newest handles have, all older handles are released and the
- * preparation is repeated. Thus an input never gets less memory than it would have alone. Returns 0, or -1 with err. */
+/* Prepares handles for the input that `wish` describes. If memory is too short, or suffices only for runs of fewer
+ * frames than the newest handles have, releases all older handles and tries again. So an input never gets less memory
+ * than it would have alone. Returns 0, or -1 with err. */
 static int prepare_wish(struct engines *engines, struct engines_kept *wish, const struct setup *setup,
                         struct error *err) {
   int batch = engines->kept_count ? batch_of(&engines->kept[0]) : 1;

@@ -36,14 +36,15 @@ struct engines {
 };
 
 /* Makes the engines ready for an input. The first call opens an engine on each device that setup->options names, and
- * encodes all prompts and style pictures. A later call opens them again only if its input needs another pixel format of
- * pictures, or if setup->choices is set. Other later calls, whose options may differ only in input and output, use the
- * handles (prepared sizes and step counts) that were kept for an input of the same size, or prepare new ones. The
- * handles of all engines have the same shape. The first engine chooses the number of frames in a run and the method of
- * each matrix product, and the others use the same, so that a picture does not depend on the engine that makes it. If
- * the CPU is named several times, each of its engines gets an equal part of the cores. setup->pictures is ignored: each
- * engine gets as many pictures as the pipeline holds. setup->log must outlive the engines. Returns 0, or -1 with err;
- * the caller calls engines_close in both cases. */
+ * encodes all prompts and style pictures. A later call opens them again only if its input needs another pixel format,
+ * or if setup->choices is set; otherwise it uses handles kept for an input of the same size, or prepares new ones.
+ * Options of later calls may differ only in input and output.
+ *
+ * All engines' handles have the same shape. The first engine chooses the number of frames in a run and the method of
+ * each matrix product; the others do the same, so that a picture does not depend on the engine. If the CPU is named
+ * several times, each of its engines gets an equal part of the cores. setup->pictures is ignored: each engine gets as
+ * many pictures as the pipeline holds. setup->log must outlive the engines. Returns 0, or -1 with err; the caller calls
+ * engines_close in both cases. */
 int engines_use(struct engines *engines, const struct setup *setup, struct error *err);
 void engines_close(struct engines *engines); /* closes all engines and zeroes the struct; accepts a zeroed one */
 

@@ -102,9 +102,9 @@ static int check_shard(const char *path, const struct job_record *record, struct
                           "%s: is there already, but is not the file that its manifest tells; -y makes it again", path);
 }
 
-/* Compares the render that the manifest beside an existing output file describes with the render that the options ask
- * for. If the file is a shard, also compares its pictures with its manifest. Returns 0 if all agrees, or if there is no
- * manifest and the file is no shard; -1 with err. */
+/* If a manifest lies beside an existing output file, compares the render that it describes with the render that the
+ * options ask for. For a shard, also compares the file's pictures with the manifest. Returns 0 if all agrees, or if
+ * there is no manifest and the file is no shard; -1 with err. */
 static int compare_manifest(const char *path, const struct options *options, struct error *err) {
   char name[PATH_SIZE];
   struct job_record record = {0};
@@ -162,7 +162,7 @@ bool existing_alike(const char *path, const char *other) {
 
 /* --- outputs that are a sequence of pictures --- */
 
-/* Compares the settings with which an existing picture was made, as a text in the picture tells them, with the present
+/* Compares the settings with which an existing picture was made, stored as a text in the picture, with the present
  * settings (`mark`). Returns 0 if they agree or the picture has no such text, or -1 with err. */
 static int compare_mark(const char *path, const char *mark, struct error *err) {
   struct error why;

@@ -1,5 +1,5 @@
-/* Finds out what a render need not make again, because it exists already (--skip-existing): the output file, or
- * pictures of a sequence. */
+/* Finds what exists already, so that a render can skip it (--skip-existing): the output file, or pictures of a
+ * sequence. */
 #ifndef APP_RUN_EXISTING_H
 #define APP_RUN_EXISTING_H
 
@@ -34,17 +34,17 @@ int existing_check(const char *output, const char *container, struct error *err)
 /* Returns true if the output is a sequence of pictures, one file each. container: name of an FFmpeg muxer or a file
  * extension; NULL: it follows from the output's name. */
 bool existing_is_sequence(const char *output, const char *container);
-/* Tests whether an output that is one file exists already. Opening the file and reading its first picture suffices as
- * proof, because a file gets its name only when it is complete. Its pictures must have the size that options name, and
- * its manifest, if it has one, must be of the same render. Returns 1; 0 if there is no such file, or if it differs and
- * may be overwritten (-y); or -1 with err, which says what differs. */
+/* Tests whether an output of one file already exists. It is enough that its first picture can be read, because a file
+ * gets its name only when complete. The size of its pictures must be that of the options, and a manifest must be of the
+ * same render. Returns 1; 0 if there is no such file, or a different one that may be overwritten (-y); or -1 with err,
+ * which says what differs. */
 int existing_file(const char *output, const struct options *options, const struct log *log, struct error *err);
 /* Returns true if both video files can be read, and have the same number of pictures and the same size in pixels. */
 bool existing_alike(const char *path, const char *other);
-/* Tests whether the picture of this frame exists, and counts it in existing->count or, if it is incomplete,
- * existing->broken. Called for each frame in order; a frame without a number gets the one that the sink would give it.
- * Returns 1 if the picture is complete and has the right size and settings; 0 if it has to be made; or -1 with err,
- * which says what differs. */
+/* Tests whether the picture of this frame exists, and counts it in existing->count or, if incomplete, in
+ * existing->broken. Called for each frame in order; a frame without a number gets the sink's next one. Returns 1 if the
+ * picture is complete and has the right size and settings; 0 if it has to be made; or -1 with err, which says what
+ * differs. */
 int existing_look(struct existing *existing, struct frame *frame, struct error *err);
 /* Logs how many pictures were skipped, and how many incomplete ones were made again. */
 void existing_tell(const struct existing *existing);

@@ -19,9 +19,9 @@ enum {
   LATE_IN_A_ROW = 4
 };
 
-/* Fractions of the time budget. The governor moves to a better rung (setting of size and steps) if a frame there is
- * predicted to take at most headroom * budget. If it must move to a cheaper rung, it takes the first one that is
- * predicted to take at most fitting * budget. */
+/* Fractions of the time budget. headroom: the governor moves to a better rung (setting of size and steps) if its
+ * predicted frame time is at most this fraction. fitting: of the cheaper rungs it takes the first one within this
+ * fraction. */
 static const double headroom = 0.85, fitting = 0.9;
 static const double pause_least_s = 2, pause_most_s = 120;
 /* a move to a better rung (more pixels or steps) counts as right if it was not undone within this many seconds */
@@ -88,10 +88,9 @@ static double quantile(const struct governor *g, int most, double q) {
   return count ? sorted[(int)lrint(q * (count - 1))] : 0;
 }
 
-/* Corrects relative[], which has for each rung (setting of size and steps) its frame time divided by that of rung 0.
- * Uses the times measured with the rung in use and with the one used before. The GPU's load may have changed between
- * the two measurements. Therefore the measured ratio is limited to a range around the ratio of the rungs' work, and
- * then averaged with the old ratio. */
+/* Corrects relative[], each rung's frame time divided by that of rung 0, from the times measured with the present rung
+ * and the one before. The GPU's load may have changed between the two, so the measured ratio is limited to a range
+ * around the ratio of the rungs' work, and averaged with the old ratio. */
 static void update_ratio(struct governor *g) {
   double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
   double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;
@@ -128,9 +127,9 @@ static void settle_on(struct governor *g, int rung, int64_t now_ns) {
   g->since_ns = now_ns;
 }
 
-/* Returns the first rung (setting of size and steps), from rung `from` on to cheaper ones, whose predicted frame time
- * fits the budget. If none fits, the result is the cheapest usable rung; if none is usable, the rung in use.
- * ms_of_first: predicted frame time with rung 0. */
+/* Returns the first rung (setting of size and steps), from `from` to cheaper ones, whose predicted frame time fits the
+ * budget. If none fits, returns the cheapest usable rung; if none is usable, the rung in use. ms_of_first: predicted
+ * frame time of rung 0. */
 static int find_room(const struct governor *g, int from, double ms_of_first) {
   int last = g->rung;
   for (int i = from; i < g->count; i++) {
@@ -193,10 +192,9 @@ static int look_down(const struct governor *g) {
   return is_late(g) ? find_room(g, g->rung + 1, quantile(g, ENOUGH, 0.75) / g->relative[g->rung]) : g->rung;
 }
 
-/* Predicts the frame time in ms on a better rung `up` (more pixels or steps). The prediction is frame_ms, the frame
- * time on the rung in use, times the measured ratio of the two rungs' frame times. If the measured ratio is above the
- * ratio of the rungs' work (pixels times steps), other programs may have used the GPU during the measurement; so the
- * excess decays exponentially with waited_s, the seconds spent on the rung in use. */
+/* Predicts the frame time in ms on the better rung `up` (more pixels or steps): frame_ms, the time on the present rung,
+ * times the measured ratio of the two. If that ratio exceeds the ratio of their work, other programs may have used the
+ * GPU during the measurement; so the excess decays with waited_s, the seconds spent on the present rung. */
 static double predict(const struct governor *g, int up, double frame_ms, double waited_s) {
   double likely = g->work[up] / g->work[g->rung], measured = g->relative[up] / g->relative[g->rung];
   return frame_ms * (measured <= likely ? measured : likely + (measured - likely) * exp(-waited_s / believed_s));
@@ -226,8 +224,8 @@ static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
   g->climbed_ns = 0;
 }
 
-/* Looks at the rungs (settings of size and steps) from `wanted` to the rung in use, and returns the first one whose
- * handle is prepared; if there is none, the rung in use. ready: bit i is set if the handle of rung i is prepared. */
+/* Returns the first rung (setting of size and steps), from `wanted` towards the one in use, whose handle is prepared;
+ * the one in use if there is none. ready: bit i is set if rung i has a handle. */
 static int nearest_ready(const struct governor *g, int wanted, unsigned ready) {
   while (wanted > g->rung && !(ready >> wanted & 1))
     wanted--;

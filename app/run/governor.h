@@ -1,9 +1,10 @@
-/* Keeps frames within a time budget by choosing among up to four settings of the engine, called rungs: rung 0 is the
- * size and number of steps that the user asked for (the wish), and each further rung has fewer pixels or steps. The
- * governor uses the first rung whose predicted frame time fits the budget. It moves to a cheaper rung after a few late
- * frames. It moves to a better rung after a pause, if that rung is predicted to need at most 85 % of the budget; the
- * pause doubles with each move that had to be undone. The governor reads no clock and calls no engine: struct governor
- * is a plain value, which one thread uses. */
+/* Keeps frames within a time budget by choosing among up to four settings of the engine, called rungs. Rung 0 has the
+ * size and number of steps that the user asked for; each further rung has fewer pixels or steps. The first rung whose
+ * predicted frame time fits the budget is used.
+ *
+ * A few late frames cause a move to a cheaper rung. After a pause, the governor moves to a better rung that is
+ * predicted to need at most 85 % of the budget; the pause doubles with each such move that had to be undone. The
+ * governor reads no clock and calls no engine: struct governor is a plain value, which one thread uses. */
 #ifndef APP_RUN_GOVERNOR_H
 #define APP_RUN_GOVERNOR_H
 
@@ -18,16 +19,15 @@ struct governor_rung {
 
 struct governor_wish {
   int width, height, steps;
-  int multiple; /* number of which the picture's width and height must be multiples */
+  int multiple; /* the picture's width and height must be multiples of this number */
   /* least number of pixels to which the governor may reduce the picture to save time; 0: a quarter of the number that
    * the user asked for */
   int floor_pixels;
 };
 
-/* Fills the rungs (settings of size and steps): first the wish, which is what the user asked for, and up to three
- * cheaper ones, each with clearly less work (pixels times steps) than the one before. Pictures become smaller with the
- * same aspect ratio as far as floor_pixels allows, and then the steps become fewer. Returns the number of rungs, at
- * least 1. */
+/* Fills the rungs (settings of size and steps): first what the user asked for, then up to three cheaper ones, each with
+ * clearly less work (pixels times steps). The size is reduced first, with the same aspect ratio, down to floor_pixels;
+ * then the steps. Returns the number of rungs, at least 1. */
 int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]);
 
 /* State of the governor, which keeps frames within a time budget. Zero-initialise to start. */
@@ -45,8 +45,8 @@ struct governor {
    * recorded; skipped: the first few, whose time was ignored because they are slower. */
   long measured, skipped;
   int left; /* index of the setting of size and steps (rung) that was in use before the present one */
-  /* median frame time, in ms, measured with the former rung (index `left`) while it was in use; 0: unknown, or
-   * already used to correct relative[] (frame time with each rung, divided by that with rung 0) */
+  /* median frame time in ms with the former rung (index `left`), until it is used to correct relative[]; 0: unknown or
+   * already used */
   double left_ms;
   /* last measured median frame time, in ms, divided by the work (pixels times steps) of the setting it was measured
    * with; 0: unknown */
@@ -58,9 +58,9 @@ struct governor {
   double pause_s; /* seconds to keep a setting of size and steps before a better one is tried */
 };
 
-/* Starts with a new list of rungs (settings of size and steps). If the time per unit of work (pixels times steps) was
- * measured with earlier rungs, the first rung that is predicted to fit the budget is used, or the last one if none is;
- * otherwise rung 0. */
+/* Starts with a new list of rungs (settings of size and steps). If the time per unit of work (pixels times steps) is
+ * known from earlier rungs, begins with the first rung that is predicted to fit the budget, or with the last one;
+ * otherwise with rung 0. */
 void governor_begin(struct governor *governor, double budget_ms, const struct governor_rung *rungs, int count,
                     int64_t now_ns);
 
@@ -68,9 +68,9 @@ void governor_begin(struct governor *governor, double budget_ms, const struct go
  * another rung is in use by now, and for the first two frames of a rung, which are slower. */
 void governor_measure(struct governor *governor, int rung, double frame_ms);
 
-/* Moves to another rung (setting of size and steps) if the frame times ask for it and that rung's handle is prepared.
- * ready: bit i is set if the engine has prepared a handle for rung i. Returns the rung whose handle the caller should
- * prepare first; it is the rung in use if the governor wants no other. */
+/* Moves to another rung (setting of size and steps) if the frame times ask for it and its handle is prepared. ready:
+ * bit i is set if rung i has a handle. Returns the rung whose handle to prepare next; the one in use if no other is
+ * wanted. */
 int governor_choose(struct governor *governor, unsigned ready, int64_t now_ns);
 
 /* Reports that the handle of a rung (setting of size and steps) cannot be prepared. If that rung is in use, the

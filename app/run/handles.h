@@ -1,7 +1,6 @@
-/* The list of the handles that one engine has prepared (a handle is an engine made ready for one size, sampler and
- * number of steps): the handle in use, and others that are kept so that a change to them takes no time. A background
- * thread prepares and releases handles while frames continue. Only the thread that submits frames calls these
- * functions. */
+/* The handles that one engine has prepared (a handle is an engine made ready for one size, sampler and number of
+ * steps): the one in use, and others that are kept so that changing to them takes no time. A background thread prepares
+ * and releases handles while frames continue. Only the thread that submits frames calls these functions. */
 #ifndef APP_RUN_HANDLES_H
 #define APP_RUN_HANDLES_H
 
@@ -18,8 +17,8 @@ struct handle {
   /* number of runs that must have been collected from the engine before the handle (prepared size and step count) may
    * be released, because frames that were submitted with it may be in flight until then */
   long until;
-  /* true: this handle (prepared size and step count) must not be used again, because its stream batch still has frames
-   * of its earlier use, whose steps are not all done */
+  /* true: this handle must not be used again, because its stream batch still has unfinished frames of its earlier
+   * use */
   bool stale;
 };
 
@@ -49,10 +48,9 @@ enum shape_property {
   SHAPE_GUIDANCE,
   SHAPE_CHUNKS
 };
-/* Returns the first property in which the wanted shape differs from the shape in use. Noise that moves with the picture
- * (SHAPE_CARRIED) and feedback (SHAPE_FEEDBACK) count as different only if the wanted shape has them, because a handle
- * that has them can also work without them. SHAPE_CHUNKS is returned if only the length of the prompts differs, and
- * also if nothing does. */
+/* Returns the first property in which the wanted shape differs from the present one. Moving noise (SHAPE_CARRIED) and
+ * feedback (SHAPE_FEEDBACK) count only if the wanted shape has them and the present one does not, because a handle with
+ * them also works without. Returns SHAPE_CHUNKS if only the length of the prompts differs, or nothing does. */
 enum shape_property handles_first_difference(const struct engine_shape *wish, const struct engine_shape *now);
 
 /* Empties the list, and adds `first`, which this engine has prepared, as the handle in use. Handles of the previous
@@ -73,16 +71,15 @@ bool handles_refused(const struct handles *handles, const struct engine_shape *s
 /* Allows shapes (size, step count and so on) whose preparation has failed to be tried again. */
 void handles_forget_refusals(struct handles *handles);
 
-/* Adds the handle (prepared size and step count) that the background thread has made ready, if there is one. Returns 0,
- * or -1 with err if the preparation failed: *shape is then the shape concerned, which handles_follow does not try
+/* Adds the handle (prepared size and step count) that the background thread has prepared, if there is one. Returns 0,
+ * or -1 with err if the preparation failed: *shape is then the failed shape, which handles_follow does not try
  * again. */
 int handles_take(struct handles *handles, struct engine_shape *shape, struct error *err);
-/* Starts at most one background task, and none while an earlier task runs. If there is a handle that is neither in use
- * nor wanted, the task releases that handle, as soon as none of its frames is in flight. Otherwise it prepares the
- * first wanted shape that has no handle and was not refused. wanted: `count` shapes, the most urgent first; if the
- * handle in use is not among them, only the first is prepared. collected: number of runs collected from the engine so
- * far. Returns 0; or -1 with err, and the shape concerned in *shape, if no thread for the preparation can be
- * started. */
+/* Starts at most one background task, and none while one runs. If a handle is neither in use nor wanted, the task
+ * releases it once none of its frames is in flight. Otherwise it prepares the first wanted shape that has no handle and
+ * was not refused. wanted: `count` shapes, most urgent first; if the handle in use is not among them, only the first is
+ * prepared. collected: number of runs collected from the engine so far. Returns 0; or -1 with err, and the shape in
+ * *shape, if no thread can be started. */
 int handles_follow(struct handles *handles, const struct engine_shape *wanted, int count, long collected,
                    struct engine_shape *shape, struct error *err);
 

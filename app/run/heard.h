@@ -1,6 +1,6 @@
-/* Computes which moment of a microphone's sound belongs to a picture in a recording: the time when the picture's frame
- * was captured. The result is the time when the picture was shown minus the smoothed latency, so that one slow frame
- * does not shift the sound. */
+/* Computes which moment of a microphone's sound belongs to a picture in a recording: when its frame was captured. That
+ * is the time when the picture was shown, minus the smoothed latency; without smoothing, a slow frame would shift the
+ * sound. */
 #ifndef APP_RUN_HEARD_H
 #define APP_RUN_HEARD_H
 

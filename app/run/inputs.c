@@ -43,7 +43,7 @@ static size_t stem_of(const char *name) {
 }
 
 /* Writes the name that stands for a picture sequence: the text before the number in its file names or, if there is
- * none, the folder's name. percent: points to the number's place ("%") in `path`. */
+ * none, the folder's name. percent: points to the number placeholder ("%") in `path`. */
 static void name_sequence(char name[INPUTS_NAME_MAX], const char *path, const char *percent) {
   const char *last = text_last_part(path);
   int length = (int)(percent - last);

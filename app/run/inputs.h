@@ -14,12 +14,13 @@ struct inputs {
   int count;
 };
 
-/* Lists the inputs that options name, in order. A glob is replaced by the files, or folders of picture sequences, that
- * match it, sorted by name. The name of each input's output is made of OUT on the command line: {name} stands for the
- * input's file name without folder and extension (for a picture sequence: the text before its number or, if there is
- * none, its folder's name); {number} stands for the number of the input, from 1, padded with zeros to the width of the
- * last number. Returns 0, or -1 with err: a glob matches nothing, two inputs have the same output, or an output is one
- * of several inputs. The caller calls inputs_free in both cases. */
+/* Lists the inputs that options name, in order. A glob is replaced by the matching files, or folders of picture
+ * sequences, sorted by name. Each input's output is named by OUT on the command line: {name} becomes the input's file
+ * name without folder and extension (of a sequence: the text before its number or, without such a text, its folder's
+ * name), and {number} the input's number, from 1, padded with zeros.
+ *
+ * Returns 0, or -1 with err: a glob matches nothing, two inputs have the same output, or an output is one of several
+ * inputs. The caller calls inputs_free in both cases. */
 int inputs_find(struct inputs *inputs, const struct options *options, struct error *err);
 void inputs_free(struct inputs *inputs);
 

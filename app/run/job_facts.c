@@ -8,10 +8,9 @@
 #include "app/platform/app_platform.h"
 #include "unet/base/address.h"
 
-/* Options of render that are left out of the job. The job is the description of a render, which is compared when parts
- * of the render are put together. Most of these options change neither the pictures nor what is written to the output.
- * Two may differ between the parts: --batch, because the job contains its effect, and --warmup, because it only
- * prepares a part's first picture. */
+/* Options of render that are left out of the job, the description by which parts of a render are compared. Most of them
+ * change neither the pictures nor the output. Two may differ between parts: --batch, because the job has its effect,
+ * and --warmup, because it only prepares a part's first picture. */
 static const char *const passing[] = {"device",   "threads", "memory-limit", "graph",        "hwdec",
                                       "warmup",   "batch",   "read-timeout", "yes",          "resume",
                                       "progress", "crf",     "verbose",      "skip-existing"};
@@ -46,8 +45,8 @@ static bool decides(enum parameter id) {
   return parameter_row(id)->need != NEED_NOTHING || id == PARAMETER_SEED_WALK;
 }
 
-/* Returns true if the user has set a parameter for which the model has a default of its own. Such a value counts as set
- * even if it equals the default in the table of parameters, because the model's default may be another one. */
+/* Returns true if the user has set a parameter for which the model recommends a value. Such a value is stored even if
+ * it equals the table's default, because the model's may be another one. */
 static bool is_set_against_model(const struct parameters *values, enum parameter id, int index) {
   return parameter_row(id)->by_model && parameters_marked(values, id, index);
 }
@@ -84,9 +83,8 @@ static bool is_real(enum option_kind kind) {
   return kind == OPTION_REAL || kind == OPTION_RATE || kind == OPTION_SECONDS;
 }
 
-/* Writes the value of an option into `text`, in the form that option_apply reads. Returns false if the value is 0 (off,
- * or the first choice), and for kinds of options that are not written here: add_parameters writes those that set
- * parameters, add_others writes --range. */
+/* Writes an option's value into `text`, in the form that option_apply reads. Returns false if the value is 0 (off, or
+ * the first choice), and for options that set parameters (see add_parameters) and for --range (see add_others). */
 static bool print_value(const struct option *option, const struct options *options, char *text, size_t size) {
   const char *field = (const char *)options + option->offset;
   *text = 0;

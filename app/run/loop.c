@@ -5,9 +5,9 @@
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
-/* QUIET_MS: if a value has changed and no new frame has come for so long, a picture of the last frame is made again,
- * with the changed value. While the thread waits for a frame, it looks for other changes after IDLE_MS if background
- * work may finish soon, otherwise after REST_MS. */
+/* QUIET_MS: after this time without a frame, a changed value causes another picture of the last frame. While the thread
+ * waits for a frame, it looks for other changes every IDLE_MS if background work may finish soon, otherwise every
+ * REST_MS. */
 enum { IDLE_MS = 10, QUIET_MS = 100, REST_MS = 100 };
 /* longest time in ns for which the loop's thread uses its copy of the current values without reading them again */
 enum { LOOK_NS = 100000000 };
@@ -15,10 +15,9 @@ enum { LOOK_NS = 100000000 };
  * sleeps would block other threads */
 enum { SLICE_REST_NS = 1000 };
 
-/* Decides what to do next without a copy of the current values, which would take time. Returns LOOP_COLLECT while the
- * engine works on a frame and has no room for another, unless a stream batch has frames whose steps are not all done;
- * LOOP_WAIT if there is no new frame, one is expected soon, and nobody has sent a change; otherwise LOOP_LOOK, because
- * the decision needs the current values. */
+/* Decides as far as possible without copying the current values, which takes time. Returns LOOP_COLLECT if the engine
+ * works on a frame and no frame is to be submitted, unless its stream batch has unfinished frames; LOOP_WAIT if there
+ * is no frame, one is expected soon, and nobody has sent a change; otherwise LOOP_LOOK: the values are needed. */
 static enum loop_action decide_by_frames(const struct loop_situation *s) {
   bool begins = s->fresh && s->in_flight < s->depth;
   if (s->in_flight > 0 && !begins && !s->batched)
@@ -85,8 +84,8 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 
-/* Returns true if a slot of the engine (place of an encoded prompt) has the text that the values give to this slot. A
- * slot that was never set has the empty prompt, which is right if the values give it no text. */
+/* Returns true if a slot of the engine (storage for an encoded prompt) has the text that the values give to this slot.
+ * A slot that was never set has the empty prompt, which is right if the values give it no text. */
 static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
   if (values->texts && values->texts == loop->encoded_texts)
     return true;
@@ -94,8 +93,8 @@ static bool is_encoded(const struct loop *loop, const struct parameters *values,
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
 
-/* Encodes the text that the values give to a slot (place of an encoded prompt), unless the engine has encoded this text
- * for the slot already. If encoding fails, one warning is logged, and frames continue. */
+/* Encodes the text that the values give to a slot (storage for an encoded prompt), unless the engine has encoded this
+ * text for the slot already. If encoding fails, one warning is logged, and frames continue. */
 static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
   const char *text = values_slot_text(values, slot);
@@ -106,9 +105,8 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.told, LOG_WARNING, "%s", err.message);
 }
 
-/* Encodes the negative prompt. Logs one warning if the prompt has no effect with the handle (prepared size and step
- * count) in use. The warning is left out while another handle is being prepared, with which the prompt may have an
- * effect. */
+/* Encodes the negative prompt. Logs one warning if it has no effect with the handle in use, unless another handle is
+ * being prepared, with which it may have an effect. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (is_encoded(loop, values, SLOT_NEGATIVE))
@@ -188,9 +186,8 @@ static void take_newest(struct loop *loop, int wait_ms) {
   loop->ended = got < 0;
 }
 
-/* Returns true if the frame does not continue the frame submitted last, so that data of earlier frames must not be
- * used: it comes from another source, another repetition of a file or another place in it, or the picture was frozen or
- * the engine bypassed in between. */
+/* Returns true if the frame does not continue the one submitted last, so that data of earlier frames must not be used.
+ * That is so for another source, repetition or position, and after a freeze or bypass. */
 static bool restarts(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values, *last = &loop->last.settings.values;
   return (loop->newest && loop->newest->frame.stretch != loop->stretch) || (last->freeze && !values->freeze) ||
@@ -207,8 +204,8 @@ static int submit(struct loop *loop, const struct moment *now) {
                                    .restart = restarts(loop, now),
                                    .opaque = companion};
   need_prompts(loop, now);
-  /* releases the input of a frame of which no picture was collected: its handle (prepared size and step count) was
-   * replaced before all of its steps were done */
+  /* releases the input of an earlier frame that got no picture, because its handle was replaced before all of its steps
+   * were done */
   frame_release(&companion->input);
   companion->again = !loop->fresh && !loop->passed;
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
@@ -283,8 +280,8 @@ static void let_draw(struct loop *loop) {
     take_newest(loop, 0);
 }
 
-/* Submits a run without a new frame: it advances the frames in the stream batch, each of which is at another denoising
- * step, by one step. Returns 0, or -1 with loop->err. */
+/* Submits a run without a new frame, which advances each frame in the stream batch by one denoising step. Returns 0, or
+ * -1 with loop->err. */
 static int drain(struct loop *loop, const struct moment *now) {
   const struct engine_request request = {.prepared = handles_used(&loop->handles),
                                          .controls = &now->controls,
@@ -333,7 +330,7 @@ static int wait_for_frame(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
-/* Reads the files that parameters name (such as style pictures) without delaying frames: gives the engine the files
+/* Reads the files that parameters name (such as style pictures) without delaying frames. Gives the engine the files
  * that a background thread has read, and starts to read those whose names have changed. Adds to loop->changes if the
  * engine got something new. Returns 0, or -1 with loop->err. */
 static int read_files(struct loop *loop, const struct parameters *values) {
@@ -354,17 +351,16 @@ static int read_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-/* Returns true if the next pass of the loop may have something to do although no value has changed: a task in the
- * background may end (preparing a handle for a size and step count, opening or closing an engine, encoding texts), or a
- * handle that is not in use may have to be released. */
+/* Returns true if something may change although nobody sets a value: a background task may end (preparing a handle,
+ * opening or closing an engine, encoding texts), or a handle that is not in use may have to be released. */
 static bool is_on_its_way(const struct loop *loop) {
   return loop->handles.count > 1 || loop->handles.preparer.errand.busy || loop->opener.errand.busy ||
          loop->next.engine || loop->former_engine || engine_is_busy(loop->engine) || engine_is_behind(loop->engine);
 }
 
-/* Returns true if the copy of the current values (struct moment) can be used again: it is recent enough, nobody has
- * sent changes since, and no background work may have changed anything. A new copy takes half as long as launching a
- * frame, if the processor core has slept. */
+/* Returns true if the copy of the current values (struct moment) is still valid: it is recent, nobody has sent changes,
+ * and no background work is going on. A new copy takes half as long as launching a frame if the processor core has
+ * slept. */
 static bool still_holds(const struct loop *loop, int64_t now_ns) {
   return loop->looked_ns && now_ns - loop->looked_ns < LOOK_NS && loop->applied == loop->sent && !is_on_its_way(loop);
 }
@@ -397,9 +393,9 @@ static int take_moment(struct loop *loop, struct moment *now) {
   return 0;
 }
 
-/* Returns the situation (facts from which loop_decide chooses the next action) as far as it is known without copying
- * the current values of parameters. `quiet` (no frames are coming) needs the clock, which is read only if no frame is
- * in flight or waiting. */
+/* Returns the facts from which loop_decide chooses the next action, as far as they are known without copying the
+ * parameters' values. `quiet` (no frames are coming) needs the clock, so it is determined only if no frame is in flight
+ * or waiting. */
 static struct loop_situation see_frames(const struct loop *loop, const struct parameters *values) {
   struct loop_situation s = {.in_flight = engine_in_flight(loop->engine),
                              .depth = depth_now(loop),
@@ -447,8 +443,8 @@ static int act(struct loop *loop, const struct moment *now, enum loop_action act
   }
 }
 
-/* True if a waiting frame is to be taken. During a pause that is true only for a frame of another source or of another
- * place in the source, so that the user sees its picture although the video stands. */
+/* True if a waiting frame is to be taken. During a pause, only a frame from another source or after a seek is taken, so
+ * that the user sees its picture although the video is paused. */
 static bool takes_frames(const struct loop *loop, const struct parameters *values) {
   struct frame next;
   if (!values->pause)
@@ -460,8 +456,8 @@ static bool takes_frames(const struct loop *loop, const struct parameters *value
   return jumps;
 }
 
-/* Runs one pass of the loop. The current values are copied after the frame was taken, so that changes which were sent
- * before the frame came apply to it. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
+/* Runs one pass of the loop. The current values are copied after the frame was taken, so that changes sent before the
+ * frame came apply to it. Returns 0; 1 if no more frames will come; -1 if the engine failed. */
 static int take_turn(struct loop *loop, struct moment *now) {
   const struct parameters *values = &now->settings.values;
   if (engine_in_flight(loop->engine) < depth_now(loop) && takes_frames(loop, values)) {

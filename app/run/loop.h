@@ -1,7 +1,7 @@
-/* The engine thread of the live window. It submits the newest frame with the current values to the engine, and puts the
- * pictures into a mailbox for the window. Only this thread calls the engine, with two exceptions: one background thread
- * prepares another handle (prepared size and step count), and a second background thread opens another engine. Frames
- * use the old handle and engine until the new ones are ready. */
+/* The engine's thread of the live window. It submits the newest frame with the current values to the engine, and puts
+ * the pictures into a mailbox for the window. Only this thread calls the engine, except that one background thread
+ * prepares another handle and a second one opens another engine. Frames use the old handle and engine until the new
+ * ones are ready. */
 #ifndef APP_RUN_LOOP_H
 #define APP_RUN_LOOP_H
 
@@ -16,31 +16,29 @@
 enum { LOOP_HOLDS = MAILBOX_HOLDS + 1 };
 
 struct loop_params {
-  /* Opens an engine. The first call comes on the loop's thread, and the function fills beginning->values. Later calls
-   * get the requested values in beginning->values, and come on a background thread while frames continue, or on the
-   * loop's thread after the engine has failed. The function may change values to suit the model, except those whose
-   * mark says that a user or client has set them. */
+  /* Opens an engine. The first call is on the loop's thread, and fills beginning->values. Later calls get the wanted
+   * values there. They are on a background thread while frames continue, or on the loop's thread after the engine has
+   * failed. The function may change values to suit the model, except those marked as set by a user or client. */
   open_engine *open;
-  /* Changes values for a frame, for example by sound. Called on the loop's thread before each frame. settings: a copy
-   * for this frame alone. frame: the frame that is submitted next; NULL: there is none. Returns true if the values may
-   * change from one moment to the next without a call of loop_send. This callback is NULL if only loop_send changes
-   * values. */
+  /* Changes values for one frame, for example by sound. Called on the loop's thread before each frame. settings: a copy
+   * for this frame. frame: the frame that is submitted next; NULL: none. Returns true if values may change at any time
+   * without loop_send. The pointer is NULL if only loop_send changes values. */
   bool (*modulate)(void *opaque, struct settings *settings, const struct frame *frame, int64_t now_ns);
   /* Adds further data of a frame, such as its mask, to the engine or the request. Called on the loop's thread before
    * the frame is submitted. request->frame is NULL without a source. Returns 0, or -1 with err. The pointer is NULL if
    * frames have no further data. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
-  /* Handles parameters that name files (NEED_READING); called in each pass of the loop on its thread. It gives the
-   * engine files that a background thread has read, starts to read files whose names differ between `has` (what the
-   * engine has) and `wish` (what the user wants), and updates `has`. frame: the newest frame, or NULL. Returns 0, 1 if
-   * the engine got something new, or -1 with err. The pointer is NULL if no parameter names a file. */
+  /* Handles parameters that name files (NEED_READING). Called in each pass of the loop, on its thread. Gives the engine
+   * the files that a background thread has read, and starts to read those whose names differ between `has` (what the
+   * engine has) and `wish` (what the user wants). Updates `has`. frame: the newest frame, or NULL. Returns 0, 1 if the
+   * engine got something new, or -1 with err. The pointer is NULL if no parameter names a file. */
   int (*read_files)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
                     const struct frame *frame, struct error *err);
   /* Called after read_files, with the loop's lock held. If a file that `values` names could not be read, replaces its
    * name in `values` by the name in `has`, whose file the engine uses. */
   void (*put_back)(void *opaque, const struct parameters *has, struct parameters *values);
-  /* Called on the loop's thread after a failed engine was closed. Code that compares addresses of engines must then
-   * forget the closed one, because the next engine may get the same address. The pointer may be NULL. */
+  /* Called on the loop's thread after a failed engine was closed. The next engine may get the same address, so code
+   * that compares addresses must forget the closed one. The pointer may be NULL. */
   void (*left)(void *opaque);
   void *opaque;
   /* true: after a failure of the device the engine is opened again, with the current settings, as often as necessary */
@@ -48,8 +46,8 @@ struct loop_params {
   /* True: if opening the first engine fails, it is tried again. Set after a restart of the program: the process before
    * could open the engine a moment ago, so the failure is likely to pass. */
   bool retries_start;
-  /* True: if the device has failed in a way that only another process can recover from, the engine is closed and not
-   * opened again; the loop sets status.lost and waits for loop_end. */
+  /* True: if only another process can recover from the device's failure, the loop closes the engine, sets status.lost
+   * and waits for loop_end. False: it opens the engine again. */
   bool leaves_lost;
   /* Longest time in ms by which the next run is delayed so that the window can draw the last picture; used only after
    * loop_set_drawn_there. */
@@ -93,8 +91,7 @@ struct loop_status {
    * leave_ms the engine is given up; see patience.h */
   double tell_ms, leave_ms;
 
-  /* The fields of this block tell the priority of the loop's thread, and which change of handle (prepared size and step
-   * count) or engine is under way. */
+  /* This block has the priority of the loop's thread, and the change of handle or engine that is under way. */
   /* true: the engine's device is a GPU, so threads that pass frames on should have real-time priority */
   bool wants_urgency;
   enum urgency urgency; /* priority that the system has given the loop's thread (app_platform.h) */
@@ -115,12 +112,12 @@ struct loop_status {
   long dropped;
 };
 
-/* State from which the loop's thread decides what to do next. In each pass of the loop it first decides by the frames
- * alone (`looked` is false). Only if that is not enough, it copies the current parameter values and what follows from
- * them (struct moment), which takes as long as launching a frame. */
+/* State from which the loop's thread decides what to do next. Each pass first decides by the frames alone (`looked` is
+ * false). Only if that is not enough does it copy the current values (struct moment), which takes as long as launching
+ * a frame. */
 struct loop_situation {
-  /* true: the loop's thread has copied the current parameter values before it decides what to do; `late` and `stale`
-   * are valid only if this is true */
+  /* true: the loop's thread has copied the current parameter values before it decides what to do; only then are `late`
+   * and `stale` valid */
   bool looked;
   /* in_flight: number of frames in the engine; depth: the largest number that the engine may have */
   int in_flight, depth;
@@ -179,10 +176,10 @@ int loop_start(struct loop **loop, const struct loop_params *params, struct mail
  * engine is open are applied when it is open. Returns the number of calls so far, including this one: a picture shows
  * the changes if its mail.applied is at least this number. */
 long loop_send(struct loop *loop, const struct parameters *changes);
-/* Changes the parameters that are marked in `changes` to their values in `changes`: at the first frame at or after
- * begin_ns (platform_now_ns) or, with `seconds` above 0, gradually during so many seconds from begin_ns on (glide.h). A
- * later call replaces a change that is not complete. Any thread may call this function once the engine is open. The
- * function may mark and set further values in `changes` that the gradual change needs. */
+/* Changes the parameters marked in `changes`: at the first frame at or after begin_ns (platform_now_ns) or, with
+ * `seconds` above 0, gradually over this many seconds from then on (glide.h). The function may mark and set further
+ * values in `changes` that the gradual change needs. A later call replaces an unfinished change. Any thread may call
+ * this once the engine is open. */
 void loop_glide(struct loop *loop, struct parameters *changes, int64_t begin_ns, double seconds);
 /* Copies the parameters' values and the fade that the loop uses now, without the marks that say which values somebody
  * has set. settings must be initialised; zeros suffice. Any thread may call it. Returns false, and leaves settings
@@ -196,10 +193,9 @@ void loop_get_status(struct loop *loop, struct loop_status *status);
 /* Tells the loop whether finished pictures stay in device memory (at first they do not). They are then copied to host
  * memory only when someone waits for them there. Any thread may call this function. */
 void loop_set_on_device(struct loop *loop, bool on_device);
-/* Tells the loop whether the window draws pictures on the engine's GPU and calls mailbox_done after each (at first the
- * loop assumes that it does not). The GPU would start drawing only after all work submitted before; therefore only one
- * run is in flight, and the next run is submitted when the last picture was drawn, or after drawing_ms. Any thread may
- * call this function. */
+/* Tells the loop if the window draws pictures on the engine's GPU and calls mailbox_done after each; at first it does
+ * not. The GPU would draw only after all work submitted before, so only one run is in flight. The next one is submitted
+ * when the last picture was drawn, or after drawing_ms. Any thread may call this. */
 void loop_set_drawn_there(struct loop *loop, bool drawn_there);
 
 /* Makes the loop's thread end after its current frame; does not wait for that. Does nothing if loop is NULL. */

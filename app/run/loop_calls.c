@@ -1,4 +1,4 @@
-/* What other threads ask of the loop: values that it shall use from now on, its status, and its end. */
+/* The functions by which other threads send values to the loop, read its status, and end it. */
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 

@@ -56,8 +56,8 @@ struct loop {
   /* The next fields, up to `ended`, are used by the loop's thread alone: the newest frame of the source. */
   const struct mail *newest; /* the last frame that was taken from `in`; NULL: none yet */
   bool fresh;                /* true: `newest` was not submitted yet */
-  bool jumped;               /* true: `newest` was taken during a pause, as the first frame of another source or of
-                              * another place in the source */
+  bool jumped;               /* true: `newest` was taken during a pause, as the first frame of another source or after a
+                              * seek */
   bool passed;               /* true: `newest` was dropped because it would have missed the time budget */
   int64_t taken_ns;
   bool ended;
@@ -79,8 +79,7 @@ struct loop {
   bool glides;               /* true: values were still changing gradually (`glide`) when they were last copied */
   bool moves;                /* true: params.modulate (changes by sound, for example) may change values at any time */
   long submitted, collected; /* number of runs submitted to the engine, and of runs collected from it */
-  /* number of pictures that the collected runs gave; the first runs of a stream batch, which only bring frames into it,
-   * give none */
+  /* number of pictures from the collected runs; the first runs of a stream batch only fill it, and give none */
   long pictures;
   int64_t last_finished_ns;
 
@@ -92,8 +91,8 @@ struct loop {
   /* bytes of pixels that former engines, closed by now, have copied in host memory; a part of status.copied, which
    * is the number for all engines */
   size_t copied_before;
-  /* changes: number of times so far that the handle (prepared size and step count), the engine or a file in use was
-   * replaced; last_changes: its value when the last frame was submitted */
+  /* changes: how often so far the handle (prepared size and step count), the engine or a file in use was replaced;
+   * last_changes: its value when the last frame was submitted */
   long changes, last_changes;
   struct handles handles;
   struct frame_pace pace; /* times that frames took with the handle (prepared size and step count) in use */
@@ -110,9 +109,8 @@ struct loop {
   /* ladder[i]: shape of the governor's rung i (setting of size and steps); ladder[0] is what the user asked for */
   struct engine_shape ladder[GOVERNOR_RUNGS];
   int rungs;
-  /* ladders: how many times ladder[] has been filled so far; ladder_used: the value of `ladders` when another handle
-   * (prepared size and step count) last came into use. The two differ as long as no handle for the newest contents of
-   * ladder[] is in use. */
+  /* ladders: how many times ladder[] was filled; ladder_used: value of `ladders` when the handle in use last changed.
+   * They differ until a handle for the newest contents of ladder[] is in use. */
   long ladders, ladder_used;
 
   /* The next fields, up to `pause_ns`, are used by the loop's thread alone: engines that are being opened or closed.
@@ -134,11 +132,11 @@ struct loop {
   /* time when a failed engine was last opened again, and pause in ns before the next attempt */
   int64_t recovered_ns, pause_ns;
 
-  /* The next two fields, which the loop's thread alone uses, say which texts are encoded in the engine's slots (places
-   * of encoded prompts). */
-  /* the text that was encoded last into each slot (place for an encoded prompt), even if encoding failed */
+  /* The next two fields, which the loop's thread alone uses, say which texts are encoded in the engine's slots (storage
+   * for encoded prompts). */
+  /* the text that was encoded last into each slot (storage for an encoded prompt), even if encoding failed */
   struct parameter_text encoded[SLOTS];
-  /* version number of the texts (parameters.texts) for which all slots (places for encoded prompts) were last found to
+  /* version number of the texts (parameters.texts) for which all slots (storage for encoded prompts) were last found to
    * be encoded; 0: unknown */
   uint64_t encoded_texts;
 
@@ -178,13 +176,13 @@ void loop_count_dropped(struct loop *loop, int count);
 
 /* --- engine_change.c: changes of handle and engine --- */
 
-/* Records that this text was given to a slot of the engine (place of an encoded prompt), so that it is not encoded
+/* Records that this text was given to a slot of the engine (storage for an encoded prompt), so that it is not encoded
  * again, even if encoding has failed. `text` NULL: the slot has no text. */
 void loop_note_encoded(struct loop *loop, int slot, const char *text);
 /* Uses this engine from now on, and sets all fields of the loop that depend on the engine. */
 void loop_use_engine(struct loop *loop, const struct opened *opened);
-/* Replaces the engine in use by `opened`: does what loop_use_engine does, counts the engine, and publishes it in the
- * loop's status. */
+/* Replaces the engine in use by `opened`: calls loop_use_engine, counts the engine, and publishes it in the loop's
+ * status. */
 void loop_replace_engine(struct loop *loop, const struct opened *opened);
 /* Copies the descriptions of the engine and its handle (prepared size and step count) to the status that other threads
  * read. */

@@ -78,9 +78,9 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
   return 0;
 }
 
-/* Gives the engine this frame as the mask, unless the engine has it already. The list masking->has tells engines apart
- * by their addresses: two engines that exist at the same time have different ones, and masking_leave clears the list
- * before a new engine can get the address of a closed one. Returns 0, or -1 with err. */
+/* Gives the engine this frame as the mask, unless it has it. masking->has tells engines apart by their addresses.
+ * masking_leave clears it after an engine was closed, because a new engine may get the same address. Returns 0, or -1
+ * with err. */
 static int give(struct masking *masking, struct engine *engine, const struct frame *frame, enum mask_channel channel,
                 struct error *err) {
   int i = 0;

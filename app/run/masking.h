@@ -1,7 +1,8 @@
-/* Provides the mask (--mask): the region of each frame that an inpainting model repaints. A mask that is a picture is
- * used for all frames. If it is a video, each frame is used with the mask frame of the same time; after the mask's end,
- * its last frame is used. One thread at a time calls these functions, except those whose comment says "any thread". Up
- * to ENGINES_MAX engines (device_names.h) may share a mask. */
+/* Provides the mask (--mask): the region of each frame that an inpainting model repaints. A picture is the mask of all
+ * frames. Of a video, each frame gets the mask frame of the same time, and the last one after the video's end. Up to
+ * ENGINES_MAX engines (device_names.h) may share a mask.
+ *
+ * One thread at a time calls these functions, except those whose comment says "any thread". */
 #ifndef APP_RUN_MASKING_H
 #define APP_RUN_MASKING_H
 

@@ -10,7 +10,7 @@
 /* The parameter values with which an engine and its first handle (struct prepared) are made. */
 struct loop_beginning {
   struct parameters values;
-  /* encoded[i]: true: slot i of the engine (place of an encoded prompt) has its text already; the other texts are
+  /* encoded[i]: true: slot i of the engine (storage for an encoded prompt) has its text already; the other texts are
    * encoded later */
   bool encoded[SLOTS];
 };

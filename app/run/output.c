@@ -13,16 +13,16 @@
 
 enum { RETRY_MOST = 32 };
 
-/* If the receiver of a stream takes no data for so many seconds, it counts as gone. */
+/* If the receiver of a stream takes no data for this many seconds, it counts as gone. */
 static const double patience_s = 10;
 /* Units per second of a recording's time stamps: fine enough for any display's clock, and small enough for MP4's time
  * scale. */
 static const int microseconds = 1000000;
-/* If the last picture of a recording was shown for at least so many ns, it is written once more with the time of its
- * end, because a player would otherwise show it only for a moment. */
+/* If the last picture of a recording was shown for at least this many ns, it is written again with the time of its end;
+ * otherwise a player would show it only for a moment. */
 static const int64_t stood_ns = SECOND;
-/* interval in ns at which the last picture is written again while no new one is shown, so that the microphone's sound
- * goes on in the file */
+/* interval in ns at which the last picture is written again while there is no new one, so that the file still gets the
+ * microphone's sound */
 static const int64_t again_ns = SECOND / 5;
 
 PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
@@ -230,8 +230,8 @@ static void record(struct output *output) {
     tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
 }
 
-/* Tells the user that a stream works again after a failure. lasted_ns: for how many ns the stream has been open
- * again; nothing is told before retry_ms have passed, because it may fail again at once. */
+/* Tells the user that a stream works again after a failure. lasted_ns: how long in ns the stream has been open again.
+ * Nothing is reported before retry_ms have passed, because the stream may soon fail again. */
 static void tell_when_back(struct output *output, int64_t lasted_ns) {
   if (lasted_ns < (int64_t)output->retry_ms * 1000000)
     return;

@@ -39,8 +39,8 @@ struct output {
   char pipe_name[32]; /* URL by which FFmpeg writes to `descriptor`, such as "pipe:5" */
   struct shown_picture last;
   int64_t first_ns, last_pts;
-  /* time from which the last recorded picture's time stamp was computed (platform_now_ns): when that picture was shown
-   * or, if a picture before it has a later time, that time, because time stamps must not decrease */
+  /* time (platform_now_ns) from which the last recorded picture's time stamp was computed: when it was shown, or the
+   * same value for the picture before it if that is later, because time stamps must not decrease */
   int64_t recorded_ns;
   struct heard heard;
   long tries;       /* number of attempts to open the sink so far */

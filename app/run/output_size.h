@@ -20,9 +20,9 @@ int output_size_choose(struct output_size *size, const struct options *options, 
  * model's pictures. */
 double output_size_shape(const struct output_size *size);
 
-/* Logs one line before the render: the size at which pictures are made and the size at which they are written, if
- * --output-size was given; or a warning, if neither it nor --size was given and the pictures are narrower than the
- * input's. made: the size, step count and so on with which the pictures are made. */
+/* Logs one line before the render. With --output-size it gives the size at which pictures are made and the size at
+ * which they are written. With neither it nor --size, it is a warning if the pictures are narrower than the input's.
+ * made: the shape with which pictures are made. */
 void output_size_tell(const struct output_size *size, const struct options *options, const struct source_info *info,
                       const struct engine_shape *made, const struct log *log);
 

@@ -1,11 +1,12 @@
 /* The outputs of the live window: recordings, streams, a virtual camera. Each has a thread and a bounded queue, so that
- * a slow output delays neither the window nor another output.
+ * a slow output delays neither the window nor other outputs. All pictures of an output are scaled to the size of its
+ * first one. Only the window's thread calls these functions.
+ *
  * A recording contains the pictures that the window shows, with the times at which they were shown. Pictures that come
- * faster than they can be written are dropped and counted. If writing fails, the recording ends, and what was written
- * is kept. A stream (a URL, a pipe, a virtual camera) has a constant rate: at each tick the newest picture is written,
- * even if it was written before. If its receiver is gone, the stream is opened again, with growing pauses. All pictures
- * of an output are scaled to the size of its first picture, because readers of files and streams expect one size.
- * Only the window's thread calls these functions. */
+ * too fast to be written are dropped and counted. If writing fails, the recording ends, and what was written stays.
+ *
+ * A stream (URL, pipe or virtual camera) has a constant rate: it repeats the newest picture if there is no new one. If
+ * its receiver is gone, it is opened again, with growing pauses. */
 #ifndef APP_RUN_OUTPUTS_H
 #define APP_RUN_OUTPUTS_H
 
@@ -78,10 +79,9 @@ void outputs_show(struct outputs *outputs, const struct covered *shown, int64_t 
 void outputs_end(struct outputs *outputs, int number);
 /* Returns true if outputs_follow has not removed the output with this number yet. */
 bool outputs_has(const struct outputs *outputs, int number);
-/* Removes outputs that have ended, and looks for messages to the user, for example that a receiver is gone or back. The
- * window's thread calls this in each pass of its loop. Returns true at the first output that has a message, and leaves
- * the outputs after it for the next call: line then contains the message, and *level its log level. The message was
- * logged already. */
+/* Removes outputs that have ended, and looks for messages to the user, such as that a receiver is gone or back. The
+ * window's thread calls this in each pass of its loop. Returns true if an output has a message, with the text in `line`
+ * and its log level in *level; it was logged already. Messages of other outputs follow in later calls. */
 bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level);
 /* Fills *figures with the numbers of all outputs together; `dropped` and `broken` include outputs that have ended. */
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures);

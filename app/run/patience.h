@@ -21,9 +21,9 @@ enum { PATIENCE_LEAST_MS = 1000 };
 /* Records how long a frame made with this handle (prepared size and step count) took. */
 void patience_note(struct frame_pace *pace, double frame_ms);
 
-/* Returns after how many ms the engine counts as hanging: four frame times, but at least a second. For the first frame
- * of a handle (prepared size and step count), whose time is unknown, it is a second plus the time that a very slow
- * machine would need. */
+/* Returns the time in ms after which the engine counts as hanging: four frame times, but at least a second. For a
+ * handle's first frame, whose time is unknown, it is a second plus the time of a very slow machine. (A handle is a
+ * prepared size and step count.) */
 double patience_to_tell_ms(const struct frame_pace *pace);
 
 /* Returns after how many ms a hanging engine is given up: ten times patience_to_tell_ms. */

@@ -49,7 +49,7 @@ struct run {
    * the engines (..._waited_ns), and how long it ran in all. */
   int64_t read_waited_ns, read_ns, write_waited_ns, write_ns;
 
-  /* The following fields are set before the workers' threads begin, and not changed afterwards. */
+  /* The following fields are set before the workers begin. Then only a worker's own element of workers[] changes. */
   struct worker workers[ENGINES_MAX];
   int batch; /* number of frames that an engine takes at once, in one run */
   int64_t started_ns;
@@ -166,15 +166,15 @@ static int start(pthread_t *thread, bool *running, void *(*function)(void *), vo
 
 /* --- taking the frames of a worker's next run --- */
 
-/* Turns a picture's number into a value for engine_request.opaque, which number_of turns back. The value is never NULL,
- * because NULL stands for a run without a picture. */
+/* Converts a picture's number to a value for engine_request.opaque; number_of converts it back. The value is never
+ * NULL, because NULL marks a run without a picture. */
 static void *mark_of(long number) {
   return (void *)(intptr_t)(number + 1);
 }
 
-/* Returns the number of the picture that the engine gave or, if it gave none or failed, of the one that was due. With
- * several engines made->opaque tells the number. With one engine the pictures are counted instead, because it may have
- * a stream batch (frames at different steps in one run), and then made->opaque belongs to a later frame. */
+/* Returns the number of the picture that the engine gave, or of the one that was due if it gave none or failed. With
+ * several engines made->opaque has the number. With a single engine pictures are counted, because in a stream batch
+ * made->opaque belongs to a later frame. */
 static long number_of(const struct run *run, const struct engine_result *made) {
   bool counted = run->pipeline->engines->count == 1 || !made->opaque;
   return counted ? run->collected : (long)(intptr_t)made->opaque - 1;
@@ -235,8 +235,9 @@ static bool take_frame(struct worker *worker, struct frame *frame) {
   return got;
 }
 
-/* Result of a step of a worker's thread: the worker goes on, or it ends because the source has no more frames (ENDED),
- * because no more pictures are wanted after a failure elsewhere (UNWANTED), or because of an error (FAILED). */
+/* Result of a step of a worker's thread. The worker continues (GOES_ON), or it ends: because the source has no more
+ * frames (ENDED), because no more pictures are wanted after a failure elsewhere (UNWANTED), or because of an error
+ * (FAILED). */
 enum state { GOES_ON, ENDED /* no frame is left */, UNWANTED /* no more pictures are wanted */, FAILED };
 
 static enum state collect(struct worker *worker);
@@ -320,8 +321,8 @@ static int submit(struct worker *worker, const struct deal *deal, struct error *
   return 0;
 }
 
-/* Submits a run without a new frame: it advances the frames in the stream batch, each of which is at another denoising
- * step, by one step. Returns 0, or -1 with err. */
+/* Submits a run without a new frame, which advances each frame in the stream batch by one denoising step. Returns 0, or
+ * -1 with err. */
 static int drain(struct worker *worker, struct error *err) {
   const struct engine_request request = {.prepared = worker->prepared, .controls = &worker->last, .drain = true};
   return engine_submit(worker->engine, &request, err);
@@ -388,8 +389,8 @@ static bool put_made(struct worker *worker, long number, const struct frame *pic
   return wanted;
 }
 
-/* Waits for the oldest run of the engine, and puts its pictures into the queue before the sink. Returns GOES_ON, also
- * if the run gave no picture; UNWANTED if the queue takes no more; or FAILED after a call of `fail`. */
+/* Waits for the oldest run of the engine, and puts its pictures into the queue before the sink. Returns GOES_ON, even
+ * if the run gave no picture; UNWANTED if the queue accepts no more; or FAILED after a call of `fail`. */
 static enum state collect(struct worker *worker) {
   struct engine_result made = {.left = 1};
   struct error err;
@@ -566,8 +567,8 @@ static void say_kept(const struct sink *sink, struct error *err) {
               part ? part : "it");
 }
 
-/* Returns how many frames the output has. ended: true: the sink has ended without an error of its own; false: the
- * output is not read again to count its frames, and all written pictures count. */
+/* Returns how many frames the output has. ended: true: the sink has finished without an error, and is asked; false: the
+ * output is not read again, and all written pictures count. */
 static long count_in_output(const struct run *run, bool ended) {
   long frames = run->sink && ended ? sink_pictures(run->sink) : -1;
   return frames >= 0 ? frames : run->written;

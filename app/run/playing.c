@@ -69,10 +69,9 @@ static bool begins(enum parameter id) {
   return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
 }
 
-/* Keeps the script from setting parameters that it may not set: removes from *wished the marks of these parameters (a
- * mark says that a parameter is to be changed). beginning: true: before the first frame, when the script may also set
- * values for which a handle is prepared, such as the size; false: later, when it may set only values that can change
- * from frame to frame. */
+/* Removes from *wished the marks ("is to be set") of parameters that the script may not set. beginning: true: before
+ * the first frame, when also values that handles are prepared for, such as the size, may be set; false: later, when
+ * only values that can differ from frame to frame may. */
 static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (beginning ? !begins(id) : !changes(playing, id))
@@ -116,8 +115,8 @@ void playing_start(struct playing *playing, const struct parameters *values, con
   tell_left_out(playing, log);
 }
 
-/* Returns the record of the texts that this engine has in its slots (places of encoded prompts). If the engine has no
- * record yet, a record without texts is added. NULL: out of memory. */
+/* Returns the record of the texts encoded in this engine's slots (storage for encoded prompts). If the engine has no
+ * record yet, an empty one is added. NULL: out of memory. */
 static struct encoded *find_encoded(struct playing *playing, const struct engine *engine) {
   struct encoded *encoded = playing->engines;
   while (encoded && encoded->engine != engine)

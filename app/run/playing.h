@@ -15,13 +15,13 @@ struct playing;
  * *playing with playing_close. Returns 0, or -1 with err. */
 int playing_open(struct playing **playing, const char *file, const atomic_bool *stop, const struct log *log,
                  struct error *err);
-/* Copies to `values` what the script sets at time 0, as far as it applies to an engine and to the handle (prepared size
- * and step count) made in it. Parameters that decide which engine is opened, and those that name files to be read, are
- * left out. Called before the engine is opened. */
+/* Copies to `values` what the script sets at time 0 and can apply to an engine and its handle (prepared size and step
+ * count). Leaves out parameters that decide which engine is opened, and names of files to be read. Called before the
+ * engine is opened. */
 void playing_begin(const struct playing *playing, struct parameters *values);
 /* Makes the script ready for the first frame. values: those with which the engine was opened; prepared: describes its
- * handle (prepared size and step count). From then on, the script changes only parameters that may differ from frame to
- * frame; one log line names the others. */
+ * handle (prepared size and step count). From then on, the script changes only parameters that may differ between
+ * frames; one log line names the others. */
 void playing_start(struct playing *playing, const struct parameters *values, const struct prepared_info *prepared,
                    const struct log *log);
 /* Fills the controls for the frame whose time in the source is `seconds`, which must not decrease from call to call.

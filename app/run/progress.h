@@ -13,7 +13,8 @@
 
 enum { PROGRESS_TEXT_MAX = 192 };
 
-/* Position of the current input among all inputs of the command, and what was written about all of them together. */
+/* Position of the current input among all inputs of the command, and the percentage that was last written for all of
+ * them together. */
 struct progress_place {
   int input, inputs; /* input: number of the current input, from 1; inputs: how many there are */
   int percent;       /* last whole percentage that was written; -1: none */
@@ -53,7 +54,7 @@ void progress_init(struct progress *progress, enum progress_kind kind, FILE *out
 void progress_update(struct progress *progress, long frames, double seconds);
 /* Erases the bar, so that other text begins on an empty line. whole: true: the render was successful; a program that
  * reads the progress then gets a last line with the final number of frames and, after the last input, 100 percent.
- * frames: those that were rendered, without progress->before; seconds: time that they took. */
+ * frames: rendered frames, without progress->before; seconds: the time that they took. */
 void progress_end(struct progress *progress, bool whole, long frames, double seconds);
 /* For PROGRESS_OPENJD, writes the line that tells a scheduler why the render has failed. Does nothing for other kinds,
  * since the program's own error message suffices. */

@@ -1,6 +1,6 @@
-/* Opens the loop's first engine, and opens an engine again after a failure: with the model and other values that the
- * failed one was opened with, and the current values of all parameters that can change while it runs. If this process
- * cannot use the device any more, the engine is closed, so that another process can open it. */
+/* Opens the loop's first engine, and opens it again after a failure. The model and other values that decide the engine
+ * are those of the failed one; all others are the current ones. If this process cannot use the device any more, the
+ * engine is closed, so that another process can open it. */
 #include <stdio.h>
 #include <string.h>
 

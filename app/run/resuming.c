@@ -22,10 +22,9 @@ static int find_whole(struct resuming *resuming, struct error *err) {
   return 0;
 }
 
-/* Shortens the cut (which frames are rendered) by the frames whose pictures are in complete segments (pictures that
- * can be decoded without the others). If no frame would be left, but the manifest has no line about the output's end,
- * the last segment is made again, because how long the last picture is shown follows from the end. Returns 1, 0 if no
- * frame is left, or -1 with err. */
+/* Removes from the frames to render those with pictures in complete segments. If none is left, but the manifest has no
+ * line about the output's end, the last segment is made again, because the last picture's duration follows from the
+ * end. Returns 1, 0 if no frame is left, or -1 with err. */
 static int leave_out(struct resuming *resuming, struct cut *cut, const struct options *options,
                      struct source_options *source, struct error *err) {
   struct job_record *record = &resuming->record;

@@ -15,8 +15,8 @@
 atomic_bool setup_stop;
 
 void setup_signals(void) {
-  /* oneDNN calls abort when memory runs out, so an abort during a call of that library is reported as too little
-   * memory. If another library calls abort, the reason is known only if that library has printed it. */
+  /* oneDNN calls abort() when memory runs out, so an abort in that library is reported as too little memory. For any
+   * other library, only what it has printed itself may tell the reason. */
   static const struct platform_abort how = {
       .library = "libdnnl",
       .line = "reverie: oneDNN gave up, most likely for lack of memory; try a smaller --size\n",
@@ -175,10 +175,9 @@ static int count_chunks(const struct engine *engine, int slot, const char *text,
   return chunks;
 }
 
-/* Chooses for how many chunks of text the handle (one size and step count) is prepared (a chunk is as many tokens as
- * the text encoder reads at once). Stores in *chunks what engine_choose_chunks makes of two numbers: the chunks of the
- * longest prompt, and those of the longest text that is needed at first (the first prompt or the negative one). Returns
- * 0, or -1 with err. */
+/* Stores in *chunks for how many chunks of text the handle is prepared (a chunk is as many tokens as the text encoder
+ * reads at once). engine_choose_chunks derives it from the chunks of the longest prompt, and those of the longest text
+ * that is needed first (first or negative prompt). Returns 0, or -1 with err. */
 static int choose_chunks(const struct engine *engine, const struct options *options, int *chunks, struct error *err) {
   const struct parameters *values = &options->values;
   const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);
@@ -196,10 +195,10 @@ static int choose_chunks(const struct engine *engine, const struct options *opti
   return 0;
 }
 
-/* Returns where the networks draw: always at the same place of the screen (CANVAS_FIXED), or on a canvas, an endless
- * plane that follows the camera. The user's choice counts. If the user has made none, the command live lets the engine
- * choose (CANVAS_AUTO), and render gets CANVAS_FIXED, because parts of a clip that are rendered separately must fit
- * together: on a canvas that follows the camera, a frame depends on all frames since the last change of scene. */
+/* Returns where the networks draw: at a fixed place of the screen (CANVAS_FIXED), or on a canvas, an endless plane that
+ * follows the camera. The user's choice counts. Without one, the engine chooses in live (CANVAS_AUTO). render uses
+ * CANVAS_FIXED: on a moving canvas a frame depends on all frames since the last change of scene, and parts that are
+ * rendered separately would not fit together. */
 static enum canvas_mode choose_canvas(const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
   if (parameters_marked(values, PARAMETER_CANVAS, 0))
@@ -314,8 +313,8 @@ static void make_controls(struct controls *controls, const struct engine *engine
   setup_controls(controls, options, &info, &own);
 }
 
-/* Logs a warning for each ControlNet that acts in no step: the start that the user has set for it is not below its end,
- * or the noise level of no step is between the two. */
+/* Logs a warning for each ControlNet that acts in no step. The reason is that its start is not below its end, or that
+ * no step's noise level lies between the two. */
 static void check_control_ends(struct engine *engine, struct prepared *prepared, const struct setup *setup) {
   const struct parameters *values = &setup->options->values;
   struct controls controls;

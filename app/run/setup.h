@@ -59,7 +59,7 @@ struct setup {
   int batch;    /* largest number of frames per run if --batch is not given; 0 means 1 */
   bool shared;  /* true: a window's OpenGL may read pictures directly in device memory */
   /* for device_options.choices: the kernels and other choices of another engine, which this engine is to adopt; NULL:
-   * this engine chooses by itself */
+   * this engine makes its own choices */
   const char *choices;
   /* function that is called with gives_up_opaque while the engine is opened (device_options); it returns true to abort
    * the opening; NULL: never */
@@ -77,10 +77,10 @@ int setup_params(struct engine_wish *params, const struct setup *setup, struct e
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                   struct error *err);
 
-/* Opens the engine, prepares its first handle (one size, sampler and step count), and logs warnings about options that
- * have no effect. Sets the strengths of LoRA adapters, encodes the prompts into the engine's slots 1 to prompt_count
- * (the default prompt into slot 1 if there are none) and the negative prompt into a slot of its own, and reads the
- * style pictures. The caller closes the engine, which frees the handle. Returns 0, or -1 with err and no engine. */
+/* Opens the engine, prepares its first handle (one size, sampler and step count), and logs warnings about options
+ * without effect. Sets the LoRA adapters' strengths, and reads the style pictures. Encodes the prompts into slots 1 to
+ * prompt_count (without prompts, the default prompt into slot 1), and the negative prompt into its own slot. The caller
+ * closes the engine, which frees the handle. Returns 0, or -1 with err and no engine. */
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err);
 
 /* Computes, without an engine, the shape (size, step count and so on) of the handle that setup_engine tries to prepare.

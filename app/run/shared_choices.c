@@ -9,9 +9,9 @@
 #include "app/sink/replacement.h"
 #include "app/source/protocols.h"
 
-/* If the .shards.json file is empty, it is read again, up to LOOKS times, every LOOK_MS ms, until it has contents. On
- * some file systems a file cannot be renamed without replacing another one. There, the process that makes the
- * .shards.json file first creates it empty, and then writes the contents. */
+/* An empty .shards.json file is read again, up to LOOKS times, every LOOK_MS ms, until it has contents. It can be empty
+ * on file systems that cannot rename a file without replacing another one: there the writing process first creates it
+ * empty. */
 enum { LOOKS = 20, LOOK_MS = 50 };
 
 /* Reads the .shards.json file into shared->record. Returns 1, 0 if there is no such file, or -1 with err. */

@@ -1,7 +1,7 @@
-/* Lets all shards of a render (--shard; each is rendered by a process of its own) use the same number of frames in a
- * run and the same kernels; otherwise their pictures would differ by rounding. The first shard whose engine has chosen
- * writes both to OUT.shards.json, beside the shards' files, and the others adopt them. The file has the format of a
- * manifest's first line (app/job/manifest.h). */
+/* Makes all shards of a render (--shard, one process each) use the same number of frames in a run and the same kernels;
+ * otherwise their pictures would differ by rounding. The first shard that has chosen writes both to OUT.shards.json
+ * beside the shards' files, and the others adopt them. The file has the format of a manifest's first line
+ * (app/job/manifest.h). */
 #ifndef APP_RUN_SHARED_CHOICES_H
 #define APP_RUN_SHARED_CHOICES_H
 
@@ -25,10 +25,9 @@ struct shared_choices {
  * 0, or -1 with err. */
 int shared_choices_find(struct shared_choices *shared, const struct options *options, bool sequence,
                         const struct log *log, struct error *err);
-/* Writes the choices of the engine of this shard (part of a render) to the file, unless another shard has written its
- * own first: then `found` becomes true, and the caller must open the engine again with those choices if it was opened
- * without them. If the file cannot be written, a line is logged, and the shard continues with its own choices. Returns
- * 0, or -1 with err. */
+/* Writes this shard's choices to the file, unless another shard was first. Then `found` becomes true; if the engine was
+ * opened without those choices, the caller must open it again with them. If the file cannot be written, this is logged,
+ * and the shard keeps its own choices. Returns 0, or -1 with err. */
 int shared_choices_offer(struct shared_choices *shared, const struct options *options, const struct engine *engine,
                          const struct prepared *prepared, const struct log *log, struct error *err);
 void shared_choices_free(struct shared_choices *shared);

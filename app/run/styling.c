@@ -80,7 +80,7 @@ static void refuse(struct styling *s, const struct error *err) {
   atomic_fetch_add(&s->refused, 1);
 }
 
-/* Removes the style from a slot (place for a style picture, from 1) of the engine. Returns 1, or -1 with err on
+/* Removes the style from a slot (storage for a style picture, from 1) of the engine. Returns 1, or -1 with err on
  * failure. */
 static int empty(struct styling *s, struct engine *engine, struct parameters *has, int slot, struct error *err) {
   if (slot == 1)
@@ -120,10 +120,10 @@ static int give(struct styling *s, struct engine *engine, struct parameters *has
   return 1;
 }
 
-/* Takes the result of the background thread, and gives it to the engine. If the engine's image encoder takes another
- * format than the one in which the style was read, a file's style is freed, and the file is read again later; the style
- * of a video frame is kept for engines that can use it. Returns 0, also if a file could not be read (it is then
- * refused); 1 if the engine got a style; or -1 with err. */
+/* Gives the background thread's result to the engine. The engine's image encoder may now need another format. Then the
+ * style of a file is freed, and the file is read again later; the style of a video frame is kept for engines that can
+ * use it. Returns 0, also if a file could not be read (it is then refused); 1 if the engine got a style; or -1 with
+ * err. */
 static int end(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   errand_join(&s->errand);
   frame_release(&s->frame);

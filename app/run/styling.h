@@ -1,4 +1,4 @@
-/* Style pictures for an IP-Adapter that change while frames run: files named by parameters, or a frame of the running
+/* Style pictures for an IP-Adapter that change while frames run. They are files that parameters name, or a frame of the
  * video when the user presses a key. A background thread reads them. Zero-initialise struct styling to start. Only the
  * thread that submits frames calls these functions, except those whose comment says "any thread". */
 #ifndef APP_RUN_STYLING_H
@@ -14,17 +14,16 @@ struct styling {
   atomic_int asked;
   atomic_int refused; /* number of files that could not be read; any thread may read it */
   atomic_bool stop;   /* true: the background thread has to stop reading */
-  /* value that `asked` (number of requests to use the present video frame as style) had when such a request was last
-   * carried out; if `asked` is higher now, a request is still open */
+  /* number of requests (`asked`) that were carried out; if `asked` is higher, a request is still open */
   int begun;
   struct errand errand;
-  int slot;                   /* slot (place for a style picture, from 1) whose file is being read; 0: a video frame is
-                               * being read */
+  int slot;                   /* slot (storage for a style picture, from 1) whose file is being read; 0: a video frame
+                               * is being read */
   struct parameter_text file; /* name of the style picture's file that is being read, or that could not be read */
   /* The model's own IP-Adapter, which is opened when a style picture is asked for first. own_wanted: styling_put_back
    * shall ask for it; own_asked: it was asked for, and no engine has come with it yet */
   bool own_wanted, own_asked;
-  int back;           /* slot (place for a style picture, from 1) whose value must be reset because its file
+  int back;           /* slot (storage for a style picture, from 1) whose value must be reset because its file
                                * could not be read; 0: none */
   struct frame frame; /* the video frame that is made a style; a reference to it is kept until it was read */
   /* size and patch size of the pictures that the engine's image encoder reads, for which `next` is made */
@@ -40,11 +39,10 @@ struct styling {
 
 /* Requests that the next video frame be used as the style of slot 1. Any thread may call it. */
 void styling_ask(struct styling *styling);
-/* Starts to read files whose names have changed, and gives styles that were read to the engine. Called in each pass of
- * the live loop. has: names of the files whose styles the engine has; this function updates them. wish: names of the
- * files that the user wants. frame: the newest video frame, or NULL. If the engine is another than in the last call, it
- * also gets the style that was made from a video frame, if there is one and its image encoder reads pictures of that
- * size and patch size. Returns 0, 1 if the engine got another style, or -1 with err. */
+/* Starts to read files whose names have changed, and gives the styles that were read to the engine. Called in each pass
+ * of the live loop. has: names of the files whose styles the engine has, updated here. wish: names that the user wants.
+ * frame: the newest video frame, or NULL. Another engine than in the last call also gets the style of a video frame, if
+ * there is one in the format of its image encoder. Returns 0, 1 if the engine got another style, or -1 with err. */
 int styling_follow(struct styling *styling, struct engine *engine, struct parameters *has,
                    const struct parameters *wish, const struct frame *frame, struct error *err);
 /* Called by the loop after each styling_follow; does not wait. If the model's own IP-Adapter is needed, sets the

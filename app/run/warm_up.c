@@ -30,9 +30,9 @@ static int run_frame(const struct warm_up *w, const struct frame *frame, double 
   return 0;
 }
 
-/* Runs the engine on all frames of the source, which come before the rendered ones. lead: seconds from the time at
- * which the source begins to the first rendered frame. follow: true: the engine only computes the frames' motion.
- * Returns the number of frames, or -1 with err. */
+/* Runs the engine on all frames of the source, which precede the rendered ones. lead: seconds from the source's
+ * beginning to the first rendered frame. follow: true: the engine only computes the frames' motion. Returns the number
+ * of frames, or -1 with err. */
 static long run_frames(const struct warm_up *w, struct source *source, double lead, bool follow, struct error *err) {
   struct source_info info;
   struct frame frame;
@@ -50,8 +50,8 @@ static long run_frames(const struct warm_up *w, struct source *source, double le
   return got < 0 ? -1 : count;
 }
 
-/* Returns how many seconds before the render the warm-up begins: the duration of w->frames frames, plus half a frame so
- * that rounding loses none. If --start lies between two frames, the warm-up may have one frame more. */
+/* Returns how many seconds before the render the warm-up begins: the duration of w->frames frames, plus half a frame
+ * against rounding. If --start lies between two frames, the warm-up may have one frame more. */
 static double lead_of(const struct warm_up *w) {
   return w->frames > 0 ? ((double)w->frames + 0.5) / w->info.fps : 0;
 }

@@ -24,11 +24,10 @@ struct warm_up {
   const struct log *log;
 };
 
-/* Lets the engine compute the motion of the frames between the beginning of the whole render and the part that this
- * process renders (engine_follow). Then the canvas (the plane on which the networks draw, if it follows the camera) and
- * noise that moves with the picture are the same as in a render of all frames. Frames directly before the part are left
- * out, because warm_up_run runs them. start: source_options.start of the whole render; later: seconds from `start` to
- * the part's first frame. Returns 0, or -1 with err. */
+/* Lets the engine compute the motion of the frames between the beginning of the whole render and this process's part
+ * (engine_follow). A canvas that follows the camera, and noise that moves with the picture, are then as in a complete
+ * render. The frames directly before the part are left out, because warm_up_run runs them. start: source_options.start
+ * of the whole render; later: seconds from `start` to the part's first frame. Returns 0, or -1 with err. */
 int warm_up_follow(const struct warm_up *warm_up, double start, double later, struct error *err);
 /* Runs the last warm_up->frames frames of the input before options.start, or as many as there are, and logs how many
  * there were. If the render begins at the input's beginning, only a warning is logged. Returns 0, or -1 with err: the

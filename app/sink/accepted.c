@@ -93,8 +93,8 @@ static const char *const codecs[] = {"h264",       "hevc",       "av1",     "vp9
                                      "png",        "gif",        "apng",    "webp",    "theora",   "flv1",
                                      "wmv2",       "qtrle",      "huffyuv", "utvideo", "rawvideo", "dvvideo"};
 
-/* True if the container is of pictures alone, in one codec, without times. FFmpeg writes any codec into it, though
- * readers expect the container's own. */
+/* True if the container holds only pictures, in one codec, without times. FFmpeg writes any codec into such a
+ * container, but readers expect the container's own. */
 static bool has_one_codec(const AVOutputFormat *container) {
   return container->flags & AVFMT_NOTIMESTAMPS && container->audio_codec == AV_CODEC_ID_NONE &&
          !av_match_name(container->name, "yuv4mpegpipe,null,hash,md5,framemd5,framehash,filmstrip,ico");
@@ -108,7 +108,7 @@ static bool is_for_mpegts(enum AVCodecID id) {
          id == AV_CODEC_ID_VC1;
 }
 
-/* True unless the target's container is known not to take this encoder's codec. */
+/* False if it is known that the target's container does not take this encoder's codec; otherwise true. */
 static bool takes_codec(const struct target *target, const AVCodec *codec) {
   const AVOutputFormat *container = target->container;
   enum AVCodecID own = av_guess_codec(container, NULL, target->url, NULL, AVMEDIA_TYPE_VIDEO);
@@ -193,9 +193,9 @@ static int blame(const struct target *target, const AVCodec *codec, const char *
   return found ? -1 : 0;
 }
 
-/* Checks the options in x264-params. FFmpeg only warns of wrong ones there. But the encoder's option x264opts takes the
- * same options and fails if one is wrong, so each of them is tried in x264opts. wishes: all options for the encoder,
- * which can be opened with them. Returns 0, or -1 with err. */
+/* Checks the options in x264-params. FFmpeg only warns of wrong ones, but fails for wrong ones in x264opts, which takes
+ * the same options. So each is tried there. wishes: all options for the encoder, which can be opened with them. Returns
+ * 0, or -1 with err. */
 static int check_x264_params(const struct target *target, const AVCodec *codec, const char *pixel_format,
                              const AVDictionary *wishes, struct error *err) {
   const AVDictionaryEntry *params = av_dict_get(wishes, "x264-params", NULL, 0), *param = NULL;

@@ -6,11 +6,10 @@
 #include "app/sink/sink.h"
 #include "app/sink/target.h"
 
-/* Called after the target's container or its encoder has refused pictures as `options` describes them. Tries them
- * without sound, then usual frame rates at the same size, then usual sizes at the same rate, then both together.
- * Returns true, and err with a message that names the sound as the cause or the accepted rates and sizes, if one of
- * these is accepted. Tries nothing and returns false for a stream, without a frame rate, and if
- * options->encoder_options is set, because these may be the cause. */
+/* Called after the target's container or its encoder has refused the pictures that `options` describe. Tries in this
+ * order: no sound; usual frame rates; usual sizes; both together. If one is accepted, returns true, with an err that
+ * names the sound as the cause, or the accepted rates and sizes. Returns false for a stream, without a frame rate, and
+ * if options->encoder_options is set, because these may be the cause. */
 bool accepted_say(const struct target *target, const struct sink_options *options, struct error *err);
 
 /* What a user asks of the encoder, as in sink_options; the texts may be NULL. */

@@ -16,9 +16,9 @@ int alpha_open(struct alpha **alpha, enum fit fit, double shape, struct error *e
 /* Takes a reference to the frame and keeps it until alpha_lay is called for a later frame. Ignores frames that are not
  * RGBA or BGRA, because they have no alpha. `alpha` and `frame` may be NULL. Any thread may call it. */
 void alpha_put(struct alpha *alpha, const struct frame *frame);
-/* Sets the alpha bytes of `rgba`, which has the size of `picture` and rows of `pitch` bytes, to the alpha of the frame
- * that has the picture's time; to 0 in regions that the frame does not cover; everywhere to 255 if there is no such
- * frame. Called on the sink's thread. Returns 0 or an FFmpeg error code. */
+/* Sets the alpha bytes of `rgba`, which has the size of `picture` and rows of `pitch` bytes. They get the alpha of the
+ * frame with the picture's time, and 0 outside that frame; without such a frame all become 255. Called on the sink's
+ * thread. Returns 0 or an FFmpeg error code. */
 int alpha_lay(struct alpha *alpha, const struct frame *picture, uint8_t *rgba, int pitch);
 /* releases the input frames whose alpha is kept; *alpha becomes NULL; does nothing if it is NULL */
 void alpha_close(struct alpha **alpha);

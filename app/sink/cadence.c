@@ -27,10 +27,9 @@ void cadence_choose(struct cadence *cadence, double fps, const struct source_inf
                               .units = (int)ceil(1000 / av_q2d(rate))};
 }
 
-/* Returns the number of the first output frame at or after the time pts, in units of the source's frame.pts. Output
- * frame 0 has the time of the source's first frame. A time that is at most one unit later than an output frame counts
- * as that frame's time, because containers may round times up; but not if a unit is a tenth of an output frame or
- * more. */
+/* Returns the number of the first output frame at or after pts, in units of the source's frame.pts. Output frame 0 has
+ * the time of the source's first frame. A pts up to one unit late still counts as on time, because containers may round
+ * times up; but not if a unit is a tenth of an output frame or more. */
 static int64_t moment_at(const struct cadence *cadence, double pts) {
   double unit = cadence->tick * cadence->num / cadence->den;
   double moments = (pts - (double)cadence->first) * unit;
@@ -80,8 +79,7 @@ static int cadence_write(struct sink *sink, const struct frame *frame, struct er
   int64_t moment = moment_at(&to->cadence, (double)frame->pts);
   if (repeat_until(to, moment, err))
     return -1;
-  /* the last picture was already written as this output frame, because the input showed it for longer than its duration
-   * said */
+  /* the picture before was already written for this output frame, because its duration was too long */
   if (to->any && moment <= to->at)
     return 0;
   frame_release(&to->last);

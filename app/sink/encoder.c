@@ -18,8 +18,8 @@ static const double default_crf = 18, default_qscale = 3;
 /* A frame rate that the codec allows counts as equal to the frames' rate if it differs by less than this fraction,
  * because the frame rate of a file is only an average. */
 static const double rate_tolerance = 5e-3;
-/* Some containers allow only one frame rate (fixed_rate). It is used if it differs from the frames' rate by less than
- * this many frames per second; about one picture in half an hour is then left out or repeated. */
+/* Some containers allow only one frame rate (fixed_rate). It is used if it is nearer to the frames' rate than this many
+ * frames per second. About one picture in half an hour is then left out or repeated. */
 static const double fixed_tolerance = 5e-4;
 /* If the container stores no times, frames are shown at one of the frame rates that the codec allows. Rates above the
  * frames' own rate multiplied by this factor are not used. */
@@ -97,8 +97,8 @@ static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *co
          context->height >= 720;
 }
 
-/* Returns the transfer curve with which the stream is tagged. All readers take picture files for sRGB (a PNG would
- * otherwise state a gamma of 1.96), and EXR is linear. */
+/* Returns the transfer curve with which the stream is tagged: linear for EXR, sRGB for RGB picture files, BT.709 for
+ * all others. All readers take picture files for sRGB, and a PNG with another tag would state a gamma of 1.96. */
 static enum AVColorTransferCharacteristic find_curve(const AVCodecContext *context, const AVOutputFormat *container) {
   if (context->codec_id == AV_CODEC_ID_EXR)
     return AVCOL_TRC_LINEAR;
@@ -180,8 +180,8 @@ static void set_pace(const AVCodecContext *context, AVDictionary **wishes, const
 }
 
 /* Returns the frames' rate; 25 if it is unknown. FFmpeg may read a rate slightly wrong: Matroska stores a picture's
- * duration in nanoseconds, so that 60000/1001 is read as 19001/317. So a rate within 1e-5 (relative) of N or N *
- * 1000/1001, N a whole number, is rounded to that value. */
+ * duration in nanoseconds, so 60000/1001 becomes 19001/317. So a rate within 1e-5 (relative) of a whole number N, or of
+ * N * 1000/1001, is rounded to that. */
 static AVRational rate_of(const struct sink_options *options) {
   static const double hair = 1e-5;
   double fps = options->fps > 0 ? options->fps : 25, whole = round(fps), film = round(fps * 1.001);
@@ -202,8 +202,8 @@ static bool keeps_times(const AVOutputFormat *container) {
   return !(container->flags & AVFMT_NOTIMESTAMPS) && !av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob");
 }
 
-/* Returns the only frame rate that the container can have with pictures of this height: GXF and DV know television's
- * rates alone. num is 0 if the container stores the rate and can have any. */
+/* Returns the only frame rate that GXF and DV allow for this picture height, a rate of television. num is 0 if the
+ * container can have any rate. */
 static AVRational fixed_rate(const AVOutputFormat *container, int height) {
   if (!av_match_name(container->name, "gxf,dv"))
     return (AVRational){0, 1};
@@ -212,9 +212,9 @@ static AVRational fixed_rate(const AVOutputFormat *container, int height) {
   return height == 576 || height == 608 ? (AVRational){25, 1} : (AVRational){0, 1};
 }
 
-/* Returns the frame rate for the codec: of the rates that it allows, the nearest that counts as equal to the frames'
- * rate, else the lowest above it. At a lower rate the output would play slower than the input. num is 0 if there is
- * none. */
+/* Returns the frame rate for the codec: among its allowed rates, the nearest that counts as equal to the frames' rate,
+ * otherwise the lowest above it. At a lower rate the output would play slower than the input. num is 0 if there is no
+ * such rate. */
 static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *container,
                              const struct sink_options *options) {
   AVRational wanted = rate_of(options), nearest = {0, 1}, above = {0, 1};
@@ -250,7 +250,7 @@ static const char in_milliseconds[] = "matroska,webm,flv";
 static const int fine_enough = 10000;
 
 /* True if a frame at this usual rate (N or N * 1000/1001 a second) does not last a whole number of the input's ticks.
- * The input's times are rounded then: with ticks of a millisecond, a frame of 1001/24000 s lasts 42 ms. */
+ * The input's times are then rounded: with ticks of a millisecond, a frame of 1001/24000 s lasts 42 ms. */
 static bool is_rounded(AVRational rate, AVRational base) {
   bool usual = rate.den == 1001 || rate.den == 1;
   return usual && (int64_t)rate.den * base.den % ((int64_t)rate.num * base.num) != 0;
@@ -266,10 +266,10 @@ static AVRational exact_clock(AVRational rate, int finest) {
   return den <= finest ? (AVRational){1, den} : (AVRational){1, 0};
 }
 
-/* Returns the time base for a container that stores times. It is the input's time base or, if that is finer than a
- * microsecond, a microsecond. But if the input's times are rounded (is_rounded), and the container itself does not
- * round times to milliseconds, it is the time base of exact_clock, if there is one. MPEG-4, which stores its clock in
- * 16 bits, has at most 60000 ticks a second, and GIF counts hundredths of a second. */
+/* Returns the time base for a container that stores times. Usually it is the input's, but not finer than a microsecond.
+ * If the input's times are rounded (is_rounded), and the container does not itself round to milliseconds, it is that of
+ * exact_clock, if there is one. MPEG-4 has a 16-bit clock, so at most 60000 ticks a second; GIF counts hundredths of a
+ * second. */
 static AVRational own_clock(const AVCodec *codec, const AVOutputFormat *container, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den}, rate = rate_of(options);
   if (codec->id == AV_CODEC_ID_GIF)
@@ -298,9 +298,8 @@ static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes, 
     prefer(wishes, of_user, "lag-in-frames", "0");
 }
 
-/* Fills the context of an encoder that is not open yet, and the options with which it will be opened. The program's
- * choices come first, then those of the user, which replace them, and last what the container needs. Returns 0 or an
- * FFmpeg error code. */
+/* Fills the context of an encoder that is not open yet, and the options for opening it. The program's choices are set
+ * first, then the user's, which override them, and last what the container needs. Returns 0 or an FFmpeg error code. */
 static int describe_encoder(AVCodecContext *context, const AVOutputFormat *container,
                             const struct sink_options *options, bool low_delay, AVDictionary **wishes) {
   AVDictionary *of_user = NULL;
@@ -435,8 +434,8 @@ static const AVCodec *find_own(const AVOutputFormat *container, enum AVCodecID c
   return still ? still : avcodec_find_encoder(codec);
 }
 
-/* Returns the engine's pixel format from which a conversion to this format loses least: P010 if the format has more
- * than 8 bits; else RGBA if each of its pixels has a colour of its own; else YUV420P. */
+/* Returns the engine's pixel format with the least loss in a conversion to this format: P010 if the format has more
+ * than 8 bits; else RGBA if it has full-resolution colour; else YUV420P. */
 static enum pixel_format pixels_for(enum AVPixelFormat format) {
   const AVPixFmtDescriptor *known = av_pix_fmt_desc_get(format);
   if (!known)
@@ -448,7 +447,7 @@ static enum pixel_format pixels_for(enum AVPixelFormat format) {
 }
 
 static bool container_takes_h264(const AVOutputFormat *container) {
-  /* FFmpeg's muxers of streams do not tell which codecs they take, so those that take H.264 are listed here. */
+  /* FFmpeg's muxers for streams do not report which codecs they accept, so those that accept H.264 are listed here. */
   return avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
          av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
 }

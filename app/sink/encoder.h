@@ -44,8 +44,8 @@ struct encoder {
 };
 
 /* Returns the pixel format that the engine should make for the encoder that encoder_open will choose: P010 if the
- * encoder gets more than 8 bits; else RGBA if the encoder gets a colour for each pixel, so that no colour is lost; else
- * YUV420P. codec, pixel_format: as in sink_options; may be NULL. */
+ * encoder gets more than 8 bits; else RGBA if it gets full-resolution colour; else YUV420P. codec, pixel_format: as in
+ * sink_options; may be NULL. */
 enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec,
                                  const char *pixel_format);
 /* True if the encoder that encoder_open will choose gets pixels with alpha, provided that the frames have alpha. */
@@ -60,18 +60,18 @@ int encoder_check_in(const char *codec, const AVOutputFormat *container, const c
 /* Returns the encoder that encoder_open tries first; NULL: there is none. codec: as in sink_options; may be NULL. */
 const AVCodec *encoder_first(const AVOutputFormat *container, const char *path, const char *codec);
 
-/* Opens the encoder options->codec. If that is NULL, tries H.264, the container's usual codec, MPEG-4 and FFV1 in this
- * order, and opens the first that works; if options name a pixel format or encoder options, only the first is tried.
- * encoder->context->time_base is then the time base in options, or one in which the frames' times are exact or that the
- * codec can store; it is 1/fps if container or codec stores no times of its own. low_delay: packets come out without
- * waiting for later frames, which makes the file somewhat larger. Returns 0, or -1 with err; the caller calls
- * encoder_free in both cases. */
+/* Opens the encoder options->codec. If that is NULL, tries H.264, the container's usual codec, MPEG-4 and FFV1, and
+ * uses the first that works; if options name a pixel format or encoder options, only the first is tried.
+ *
+ * encoder->context->time_base becomes the time base in options, or one in which times are exact or that the codec can
+ * store; 1/fps if container or codec stores no times. low_delay: packets come out without waiting for later frames, and
+ * the file becomes somewhat larger. Returns 0, or -1 with err; the caller calls encoder_free in both cases. */
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
-/* Sends a frame to the encoder. frame NULL: there are no more frames, and the encoder gives out the packets that it
- * still holds. A frame of another size than options.width x height is scaled to that size, with black bars if its shape
- * differs and options.stretched is false. pts: the frame's time in the encoder's time base. The encoder may hold the
- * frame's picture after the call. Returns 0 or an FFmpeg error code. */
+/* Sends a frame to the encoder. frame NULL: there are no more frames, and the encoder returns its remaining packets. A
+ * frame of another size than options.width x height is scaled to that size, with black bars if its shape differs and
+ * options.stretched is false. pts: the frame's time in the encoder's time base. The encoder may hold the frame's
+ * picture after the call. Returns 0 or an FFmpeg error code. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
 /* Corrects the decoding time of a packet that the encoder gave out, where FFmpeg's libx265 has set a random one. */
 void encoder_mend_time(const struct encoder *encoder, AVPacket *packet);

@@ -28,17 +28,16 @@ static bool takes_engine_pixels(const AVCodecContext *to, enum pixel_format from
          to->color_range == AVCOL_RANGE_MPEG;
 }
 
-/* Rounds a side of the scaled picture to an even number, as subsampled chroma needs it. `most` is that side of the
- * encoder's picture: a side that differs from it by less than a pixel becomes equal to it. */
+/* Rounds a side of the scaled picture to an even number, which subsampled chroma needs. `most` is the same side of the
+ * encoder's picture; if the two differ by less than a pixel, `most` is returned. */
 static int side_of_box(double side, int most) {
   int even = 2 * (int)lrint(side / 2);
   return side > most - 1 ? most : even < 2 ? 2 : even;
 }
 
-/* Stores the size to which a frame of width x height is scaled within the encoder's picture: the largest one without
- * distortion. The size is that of the encoder's whole picture if frames are to be stretched, or if the aspect ratios of
- * frame and picture differ only by rounding: otherwise a bar of one line would appear and vanish as the frames' size
- * changes. */
+/* Stores the size to which a frame of width x height is scaled within the encoder's picture, without distortion. It is
+ * the whole picture's size if frames are stretched, or if the aspect ratios differ only by rounding; otherwise a black
+ * line would come and go as the frames' size changes. */
 static void box_of(const struct encoder *encoder, int width, int height, int *box_width, int *box_height) {
   const AVCodecContext *to = encoder->context;
   const struct parameter_size all = {to->width, to->height}, size = {width, height};
@@ -238,10 +237,9 @@ static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
   return code == AVERROR(EAGAIN) ? 0 : code;
 }
 
-/* libx265 shifts decoding times by a value that it sets only after it has got a few pictures: more than the number of
- * places (1 or 2) by which B frames can move a picture back. With fewer pictures it reads memory that was never set.
- * Pictures that are so few are decoded in the order in which they are shown. Therefore this function makes each
- * packet's decoding time equal to its presentation time. */
+/* libx265 shifts decoding times by a value that is set only after a few pictures (more than B frames reorder, which is
+ * 1 or 2). If there are fewer pictures, libx265 reads uninitialised memory. They are then decoded in the order of
+ * showing, so their decoding times are set to their presentation times. */
 void encoder_mend_time(const struct encoder *encoder, AVPacket *packet) {
   enum { MOST_MOVED = 2 };
   if (encoder->ended && encoder->given <= MOST_MOVED && !strcmp(encoder->context->codec->name, "libx265"))

@@ -10,9 +10,9 @@
 #include <libavutil/pixdesc.h>
 
 static const char presets[] = "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo";
-/* Options whose values FFmpeg does not list, because they are names that the library of x264 or x265 knows. separators:
- * characters between several of these names in one value; "": a value is one name. indices: how many of the names may
- * be given by their number, from 0. */
+/* Options whose values are names that FFmpeg does not list, because only the encoder's library knows them. separators:
+ * characters between several names in one value; "": a value is one name. indices: how many of the names may also be
+ * given by number, from 0. */
 static const struct names {
   const char *encoder, *option, *list, *separators;
   int indices;
@@ -28,9 +28,8 @@ static const struct names {
     {"libx264rgb", "profile", "high444", "", 0},
     {"ffv1", "level", "0, 1, 3, 4", "", 0},
 };
-/* Limits of options. They are narrower than those in FFmpeg's table, and for a value outside of them the encoder takes
- * another one without an error. encoder: NULL: all encoders, after those that are named. -1 stands for the usual
- * value. */
+/* Limits of options that are narrower than in FFmpeg's table. Beyond them the encoder silently takes another value.
+ * encoder NULL: all encoders that are not named before. -1 stands for the usual value. */
 static const struct limits {
   const char *encoder, *option;
   double least, most;
@@ -158,7 +157,7 @@ void encoder_values_list(char *text, size_t size, const char *encoder, void *obj
 
 /* --- profiles of x264 --- */
 
-/* What each profile of x264 can have. depth: most bits of a sample; chroma: 420, 422 or 444, the finest chroma. */
+/* The limits of each x264 profile. depth: most bits of a sample; chroma: 420, 422 or 444, the finest chroma. */
 static const struct profile {
   const char *name;
   int depth, chroma;

@@ -23,13 +23,13 @@ bool encoder_values_within(const char *encoder, const AVOption *option, const ch
  * 0, or -1 with err, which names the range. */
 int encoder_values_check_quality(const AVCodec *codec, double quality, struct error *err);
 
-/* Some options take names that only the encoder's own library knows, and which it checks when the encoder is opened.
- * Returns false if this is such an option and the library does not know `text`. */
+/* Some options take names that only the encoder's library knows, and checks when the encoder is opened. Returns false
+ * if this is such an option, and `text` is not one of its names. */
 bool encoder_values_known(const char *encoder, const char *option, const char *text);
 
-/* Fails if the options name a profile of libx264 that cannot have this pixel format (NULL: the encoder's usual one), or
- * that has no lossless coding although the options ask for it. x264 would say so in a line of its own, which cannot be
- * held back. Returns 0, or -1 with err. */
+/* Fails if the options name a profile of libx264 that does not support this pixel format (NULL: the encoder's usual
+ * one), or lossless coding with a profile that has none. Otherwise x264 itself would print a line, which cannot be
+ * suppressed. Returns 0, or -1 with err. */
 int encoder_values_check_profile(const char *encoder, const AVDictionary *wishes, const char *pixel_format,
                                  struct error *err);
 

@@ -94,7 +94,7 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
   int failed = 0;
   if (strlen(text) == length) {
-    /* the text is split once at line ends only, for names with blanks, and once at all blanks */
+    /* the text is split twice: at line ends only, for names with blanks, and at all blanks */
     char *copy = strdup(text);
     failed = !copy ? no_memory(err)
                    : add_named(files, folder, copy, "\r\n'\"<>", depth + 1, err) ||
@@ -105,9 +105,9 @@ static int add_with_contents(struct files *files, const char *path, int depth, s
   return failed ? -1 : 0;
 }
 
-/* Adds to the list all files whose names are in `text`, which is changed. separators: characters that separate names.
- * folder: the folder, with a slash at its end, from which relative names start; "": the current one. depth: number of
- * playlists, each named in the one before, that have led to this text. */
+/* Adds all files whose names are in `text`, which is changed, to the list. separators: characters that separate names.
+ * folder: the base of relative names, with a slash at its end; "": the current one. depth: number of nested playlists
+ * through which this text was reached. */
 static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
                      struct error *err) {
   char path[2 * PATH_MAX], *rest = NULL;
@@ -146,9 +146,9 @@ static int add_wrapped(struct files *files, const char *spec, struct error *err)
   return failed;
 }
 
-/* Adds to the list all existing picture files for which a sequence's name (a glob, or a name with %d) may stand.
- * Options that select only some of them are not considered, so the list may have files that will not be read. kind:
- * value of FFmpeg's option pattern_type; NULL: not given. */
+/* Adds all existing picture files that match a sequence's name (a glob, or a name with %d). Options that select only
+ * some of them are ignored, so the list may have files that will not be read. kind: FFmpeg's option pattern_type; NULL:
+ * not given. */
 static int add_pictures(struct files *files, const char *path, const char *kind, struct error *err) {
   char globbed[PATH_MAX];
   if (kind && !strcmp(kind, "glob"))

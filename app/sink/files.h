@@ -1,6 +1,6 @@
-/* Lists the existing files that a name stands for: a single file, the pictures of a sequence, or the files that a
- * playlist names. With two such lists, inputs and outputs are compared, so that the program never writes to a file that
- * it also reads, even under another name (a link). */
+/* Lists the existing files that a name stands for: a single file, the pictures of a sequence, or the files of a
+ * playlist. Lists of inputs and outputs are compared, so that the program never overwrites a file that it reads, even
+ * under another name (a link). */
 #ifndef APP_SINK_FILES_H
 #define APP_SINK_FILES_H
 
@@ -22,9 +22,9 @@ struct files {
   size_t count, capacity;
 };
 
-/* Adds the files that are read when `spec` is opened as an input, as far as their names show it: the file itself (links
- * are followed), or the members of a sequence, a glob, a playlist or "concat:A|B". All functions named files_add...
- * return 0, or -1 with err if memory is short. Missing files are no error. */
+/* Adds the files that are read when `spec` is opened as an input, as far as they are known from names: the file itself
+ * (links are followed), or the members of a sequence, a glob, a playlist or "concat:A|B". All functions named
+ * files_add... return 0, or -1 with err if memory is short. Missing files are no error. */
 int files_add_input(struct files *files, const char *spec, const struct source_options *options, struct error *err);
 /* Adds the file at `path` to the list, if there is such a file. */
 int files_add(struct files *files, const char *path, struct error *err);

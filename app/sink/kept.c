@@ -20,9 +20,8 @@ struct kept {
   const struct job_record *record;
   AVFormatContext *file;
   int track;
-  /* For each packet of the file that goes into the output, in decoding order: the number that the manifest gives to the
-   * packet's picture. Only packets of complete segments (pictures that can be decoded without the others) go into the
-   * output. */
+  /* For each packet of the file that goes into the output, in decoding order: its picture's number in the manifest.
+   * Only packets of complete segments (pictures that can be decoded without the others) go into the output. */
   int64_t *numbers;
   int64_t count, read;
   /* index of the segment (pictures that can be decoded without the others) to which the next packet belongs */
@@ -80,11 +79,9 @@ static int earlier(const void *one, const void *other) {
   return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Finds the picture that each packet of a segment (a part of the file that can be decoded by itself) contains, and
- * stores the picture's number in kept->numbers. Sorted by their times, the packets have the order of the pictures in
- * the manifest (the list of the unfinished file's pictures). Returns false if a packet's time differs from the time
- * that the manifest has for the picture. *offset: seconds that the container has added to all times; if it is NaN
- * (unknown), this function sets it. */
+/* Finds the picture that each packet of a segment contains, and stores its number in kept->numbers. Sorted by time, the
+ * packets are in the order of the manifest's pictures. Returns false if a packet's time differs from its picture's time
+ * in the manifest. *offset: seconds that the container has added to all times; NaN: unknown, and set here. */
 static bool number_segment(struct kept *kept, const struct job_segment *segment, struct shown *shown, double *offset) {
   const struct job *job = &kept->record->job;
   double tick = (double)job->tick.num / (double)job->tick.den;
@@ -149,9 +146,9 @@ static bool is_mp4(const char *path) {
   return is;
 }
 
-/* Returns the reordering delay, in pictures, that the codec's header allows; 0: the codec has no such header. The array
- * `telling` lists the codecs with such a header; their encoders delay all packets by that number, even where no picture
- * is reordered. */
+/* Returns the reordering delay, in pictures, that the codec's header allows; 0: the codec has no such header. `telling`
+ * lists the codecs with such a header; their encoders delay all packets by that number, even if no picture is
+ * reordered. */
 static int told_delay(const AVCodecParameters *codec) {
   static const enum AVCodecID telling[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG1VIDEO,
                                            AV_CODEC_ID_MPEG2VIDEO};

@@ -25,9 +25,9 @@ static const double drift_found = 1, drift_mended = 4;
 /* Weight of each new picture's time in the running mean of their times, which smooths the jitter of these times. */
 static const double smoothing = 0.1;
 
-/* A change of the times at which the source's sound is heard in the output. It holds from `position` of the source's
- * sound up to the position of the next struct moment: sound at position p is written at time + (p - position) / speed
- * of the output, where `speed` is that at which the source is played. All times and positions are in seconds. */
+/* A change in the relation between the source's sound and the output, from `position` of the sound up to the next
+ * struct moment's. Sound at position p is written at time + (p - position) / speed of the output, where `speed` is the
+ * source's playing speed. All times and positions are in seconds. */
 struct moment {
   double position, time, speed;
 };
@@ -40,8 +40,8 @@ struct live_sound {
   double drift; /* running mean of the number of samples by which the sound is late; used only if by_clock is true */
   struct tap_decoder decoder;
   AVCodecContext *encoder;
-  /* The resampler is set up for the format of one sound and for one speed. sound_number: number of that sound
-   * (decoder.sound_number, another one for each source). speed: that speed. */
+  /* sound format and speed for which the resampler is set up. sound_number: which sound has that format
+   * (decoder.sound_number, which differs for each source). */
   unsigned sound_number;
   double speed;
   struct SwrContext *resampler;
@@ -50,11 +50,11 @@ struct live_sound {
   AVStream *stream;
   AVPacket *packet;
   AVFrame *sent;
-  /* In the following fields a position is a place in the source's sound, in seconds. */
+  /* In the following fields, a position is a time in the source's sound, in seconds. */
   struct moment moment[MOMENTS]; /* newest MOMENTS changes of the times of the output's sound, in order of position */
   int moments;
   double shown; /* position, in seconds, of the picture for which live_sound_at was called last */
-  /* number of samples of the output so far: those that the encoder got and those that are queued for it */
+  /* number of samples of the output so far, both sent to the encoder and queued for it */
   int64_t written;
 };
 
@@ -209,9 +209,8 @@ static void mend_drift(struct live_sound *sound, double gap, int count) {
   swr_set_compensation(sound->resampler, (int)lrint(sound->drift), (int)(drift_mended * RATE));
 }
 
-/* Queues `count` converted samples that are to be heard at `time` (seconds of the output), after silence if there is a
- * gap before `time`; samples that come too late to be heard at their time are left out. Returns a negative FFmpeg code
- * after an error. */
+/* Queues `count` converted samples that are heard at `time`, in seconds of the output. If there is a gap before them,
+ * silence is queued first; samples that are too late are left out. Returns a negative FFmpeg code after an error. */
 static int place(struct live_sound *sound, uint8_t **data, int count, double time) {
   int64_t gap = llrint(time * RATE) - sound->written;
   int sample = av_get_bytes_per_sample(sound->encoder->sample_fmt);
@@ -235,8 +234,8 @@ static int place(struct live_sound *sound, uint8_t **data, int count, double tim
   return late < count ? add_samples(sound, rest, count - late) : 0;
 }
 
-/* Opens the resampler. If the source is played at another speed, its sound is resampled as if it had been made at a
- * sample rate multiplied by that speed. This makes the sound shorter and higher, or longer and lower. */
+/* Opens the resampler. If the source is played at another speed, the sound's sample rate is multiplied by that speed
+ * before resampling. This makes the sound shorter and higher, or longer and lower. */
 static int open_resampler(struct live_sound *sound, AVFrame *from) {
   AVCodecContext *to = sound->encoder;
   int rate = (int)fmax(1, lrint(from->sample_rate * sound->speed));
@@ -267,9 +266,9 @@ static int convert(struct live_sound *sound, AVFrame *from, double time, double 
 
 /* --- encoding the queued samples, and writing packets --- */
 
-/* Writes the packets that the encoder has ready. Encoders begin with a packet before the first sample; where the
- * container has no negative times, this packet is left out, because the muxer would move the pictures to make room for
- * it. Returns 0 or an FFmpeg error code. */
+/* Writes the packets that the encoder has ready. An encoder's first packet lies before the first sample. If the
+ * container has no negative times it is left out, because the muxer would otherwise shift the pictures. Returns 0 or an
+ * FFmpeg error code. */
 static int write_packets(struct live_sound *sound, struct muxer *muxer) {
   bool from_zero = sound->output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED;
   int code;
@@ -305,8 +304,8 @@ static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
   return code;
 }
 
-/* Queues silence up to the last shown picture for a microphone that gives no sound at present, but not for the last
- * `rest` seconds, for which sound may still come. Returns 0 or a negative FFmpeg code. */
+/* If a microphone gives no sound, queues silence up to the last shown picture, but not for the last `rest` seconds, for
+ * which sound may still come. Returns 0 or a negative FFmpeg code. */
 static int fill(struct live_sound *sound, double rest) {
   double time = time_of(&sound->moment[sound->moments - 1], sound->shown) - rest;
   int64_t missing = llrint(time * RATE) - sound->written;

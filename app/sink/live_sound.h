@@ -1,7 +1,7 @@
-/* Records sound together with pictures that are written at the time they are shown. Takes the source's packets of sound
- * from a tap (sound_tap.h: a buffer of packets), decodes them, and encodes the sound again so that in the output it is
- * heard with the picture of the same moment. While a picture stands still, there is silence. The sink's thread makes
- * all calls. If a function's argument `sound` is NULL, the function does nothing. */
+/* Records sound together with pictures that are written when they are shown. Takes the source's packets of sound from a
+ * tap (a buffer, sound_tap.h), decodes them and encodes them again, so that sound and picture of the same moment are
+ * together in the output. While a picture stands still, there is silence. The sink's thread makes all calls. With
+ * `sound` NULL the functions do nothing. */
 #ifndef APP_SINK_LIVE_SOUND_H
 #define APP_SINK_LIVE_SOUND_H
 
@@ -11,13 +11,13 @@
 
 struct live_sound;
 
-/* Adds a stream of sound to `output`; the caller calls this function before it writes the header. Returns 0, or -1 with
- * err. In some cases the result is 0, but *sound is NULL: there is no tap, the tap has no sound (unless by_clock is
- * true), the container takes no sound, or the encoder cannot be opened, which is logged.
+/* Adds a stream of sound to `output`, whose header must not be written yet. Returns 0, or -1 with err. *sound is NULL,
+ * with result 0, if there is no tap, the tap has no sound (unless by_clock), the container takes no sound, or the
+ * encoder cannot be opened, which is logged.
  *
- * by_clock: the sound comes from an input without pictures, such as a microphone. The tap's positions are then times of
- * platform_now_ns in seconds, and the pts that live_sound_at gets is such a time in nanoseconds. The sound may stop and
- * begin again, with silence in between. The drift of the input's clock is corrected without interruptions. */
+ * by_clock: the sound comes from an input without pictures, such as a microphone. The tap's positions are then
+ * platform_now_ns in seconds, and live_sound_at gets platform_now_ns as pts. The sound may stop and begin again, with
+ * silence in between, and the input's clock drift is corrected without interruptions. */
 int live_sound_open(struct live_sound **sound, AVFormatContext *output, struct sound_tap *tap, bool by_clock,
                     const struct log *log, struct error *err);
 /* Tells that the picture with this pts in the source is shown at `time` of the output, in seconds. pts and time rise

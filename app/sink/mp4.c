@@ -35,8 +35,8 @@ static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
   return length < (large ? 16 : 8) || length > size - at ? 0 : length;
 }
 
-/* Returns where the unbroken chain of boxes from the file's beginning ends, as an offset. Stores the offset of the end
- * of the last box of media data (0: none), and the file's size. All are 0 if the file cannot be opened. */
+/* Returns the offset at which the unbroken chain of boxes from the file's beginning ends. Stores the file's size, and
+ * the offset of the end of the last box of media data (0: none). All are 0 if the file cannot be opened. */
 static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size) {
   FILE *file = platform_stream(path, "rb");
   int64_t at = 0, length;
@@ -68,9 +68,9 @@ void mp4_cut(const char *path) {
   (void)cut;
 }
 
-/* Adds to `to` a copy of each track that was given to the muxer, whose output context is `was`. The track of a timecode
- * is not copied, because the muxer makes it from the video's tag, and refuses a timecode at a frame rate that was
- * guessed from few pictures. Returns 0 or an FFmpeg error code. */
+/* Adds to `to` a copy of each track that was given to the muxer, whose output context is `was`. A timecode track is not
+ * copied: the muxer makes it from the video's tag, and would refuse it at a frame rate guessed from few pictures.
+ * Returns 0 or an FFmpeg error code. */
 static int copy_streams(AVFormatContext *from, AVFormatContext *to, const AVFormatContext *was) {
   for (unsigned i = 0; i < was->nb_streams && i < from->nb_streams; i++) {
     AVStream *stream = avformat_new_stream(to, NULL);
@@ -152,8 +152,8 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
   return code;
 }
 
-/* True if the reader says that the pictures are as wide as those that were written. Of MPEG-4 FFmpeg's reader leaves
- * the width to the decoder, so that it is 0 as long as nothing was decoded. */
+/* True if the reader reports the width of the pictures that were written. For MPEG-4, FFmpeg's demuxer leaves the width
+ * 0 until something is decoded. */
 static bool has_width(const AVCodecParameters *is, const AVCodecParameters *was) {
   return is->width == was->width || (is->codec_id == AV_CODEC_ID_MPEG4 && !is->width);
 }

@@ -14,11 +14,11 @@
 
 /* Adds to *wishes the options with which FFmpeg's muxer writes fragments; each call of muxer_flush ends a fragment. */
 void mp4_wishes(AVDictionary **wishes);
-/* Rewrites the fragmented file at path, packet by packet, as a new file that replaces it once it is complete. If that
- * fails (the disk has no room for a second copy, or a written packet is not found again), a line is logged and the file
- * stays fragmented, which fewer players can play. Does nothing if path is not a regular file. Returns 0, or -1 with err
- * if frames are missing in path itself or memory is short. name: name of the output in messages. muxer: the muxer that
- * wrote the file and counted its packets. late: tracks and chapters to add to the new file; NULL: none. */
+/* Rewrites the fragmented file at `path`, packet by packet, as an ordinary one that replaces it once complete. If that
+ * fails (no room for a second copy, or a packet is not found again), logs a line and leaves the file fragmented, which
+ * fewer players can play. Does nothing if `path` is no regular file. Returns 0, or -1 with err if frames are missing in
+ * the file itself or memory is short. name: the output in messages. muxer: wrote the file and counted its packets.
+ * late: tracks and chapters to add; NULL: none. */
 int mp4_settle(const char *path, const char *name, const struct muxer *muxer, const struct late_tracks *late,
                const struct log *log, struct error *err);
 

@@ -9,8 +9,8 @@
 #include "app/sink/preroll.h"
 
 static const int64_t flush_time = AV_TIME_BASE / 2;
-/* Data of a fragmented file (MP4) are first written when each stream has had a packet, but at the latest when this
- * length of the output, in AV_TIME_BASE units, has come. */
+/* A fragmented file (MP4) is first written to when each stream has had a packet, but at the latest at this time of the
+ * output, in AV_TIME_BASE units. */
 static const int64_t patience = 10 * AV_TIME_BASE;
 
 /* Most seconds of Opus that are written before time 0 in Matroska: the length of a usual packet. More would make the
@@ -65,9 +65,9 @@ static double delay_of_pictures(const AVFormatContext *output) {
   return rate > 0 ? video->codecpar->video_delay / rate : 0;
 }
 
-/* Returns how many seconds before time 0 a stream may begin in this container. Muxers that store no times below 0 shift
- * all streams by the pictures' reordering delay, because the pictures' decoding times begin that much before 0. So
- * sound may begin that much before 0 as well. */
+/* Returns how many seconds before time 0 a stream may begin in this container. Pictures' decoding times begin before 0,
+ * by the reordering delay. Muxers that store no times below 0 shift all streams by that delay, so sound may begin that
+ * much before 0 as well. */
 static double room_before_start(const AVFormatContext *output, const AVStream *stream) {
   const AVCodecParameters *codec = stream->codecpar;
   if (!is_matroska(output))
@@ -144,10 +144,10 @@ static bool has_others(const AVFormatContext *output) {
   return false;
 }
 
-/* Counts a packet that the muxer refused while a packet of `stream` was written. FFmpeg's muxer reorders packets, so
- * the refused one may be of another stream. If a picture was written and the output has copies of other tracks, the
- * refused packet is counted as one of those tracks, because the pictures' encoder was chosen to fit the muxer. If the
- * output has no such tracks, returns false: the picture itself was refused. */
+/* Counts a packet that the muxer refused while a packet of `stream` was written. The muxer reorders packets, so the
+ * refused one may be of another stream. If a picture was written and other tracks are copied, it counts as one of
+ * theirs, because the pictures' encoder suits the muxer. Without such tracks the picture itself was refused, and the
+ * result is false. */
 static bool count_refused(struct muxer *muxer, int stream) {
   bool sound = muxer->output->streams[stream]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
   if (stream == 0 && !has_others(muxer->output))
@@ -172,9 +172,8 @@ static int write_now(struct muxer *muxer, AVPacket *packet) {
   return pending_error(muxer->output);
 }
 
-/* Writes the held packet of a stream (the packet whose duration is not known yet), if there is one. next: the packet
- * after it in that stream, from whose time the duration follows; NULL: there is none. Returns 0 or an FFmpeg error
- * code. */
+/* Writes the held packet of a stream (whose duration was not known before), if there is one. next: the following packet
+ * of that stream, whose time gives the duration; NULL: there is none. Returns 0 or an FFmpeg error code. */
 static int release(struct muxer *muxer, int stream, const AVPacket *next) {
   AVPacket *held = muxer->tracks[stream].held;
   if (!held->data)
@@ -243,9 +242,9 @@ static bool lacks_any(const struct muxer *muxer) {
   return false;
 }
 
-/* Called before a flush. A held packet waits for the next packet of its stream, because its duration follows from the
- * time of that packet. Writes the held packet of the stream of `packet`. Also writes the held packet of each stream of
- * which nothing was written yet, so that the index lists all streams. Returns 0 or an FFmpeg error code. */
+/* Called before a flush. A held packet waits for the next packet of its stream, from which its duration follows. Writes
+ * the held packet of `packet`'s stream. Also writes those of streams without any written packet, so that the index
+ * lists all streams. Returns 0 or an FFmpeg error code. */
 static int release_due(struct muxer *muxer, const AVPacket *packet) {
   int code = release(muxer, packet->stream_index, packet);
   for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)
@@ -275,8 +274,8 @@ int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
   if (!output->pb || (!file && !muxer->fragments) || muxer_needs_sound(output->oformat))
     return 0;
   int code = release_due(muxer, packet);
-  /* In ASF the times of pictures and sound must rise together, or the muxer aborts the process. Since encoders of sound
-   * give out packets late, packets that the muxer holds back for ordering are not forced out. */
+  /* In ASF the times of pictures and sound must rise together, or the muxer aborts the process. Sound encoders return
+   * packets late, so the packets that the muxer holds back to order them are not flushed. */
   if (code >= 0 && !av_match_name(output->oformat->name, "asf,asf_stream"))
     code = av_interleaved_write_frame(output, NULL);
   if (code >= 0 && muxer->fragments)

@@ -1,6 +1,6 @@
-/* Writes packets into a container and counts them. After every half second of the output's time the data is handed to
- * the operating system, so that the file is playable up to there if the process is killed. The sink's thread makes all
- * calls; functions that return int return 0 or an FFmpeg error code. */
+/* Writes packets into a container and counts them. Every half second of the output, data is handed to the operating
+ * system, so that the file is playable up to there if the process is killed. The sink's thread makes all calls.
+ * Functions that return int return 0 or an FFmpeg error code. */
 #ifndef APP_SINK_MUXER_H
 #define APP_SINK_MUXER_H
 
@@ -38,9 +38,8 @@ bool muxer_needs_sound(const AVOutputFormat *container);
  * file gives the same packets that were written, one for each picture. */
 bool muxer_keeps_segments(const AVOutputFormat *container);
 
-/* True if the container rounds times of sound to milliseconds and the time of each packet must be greater than that of
- * the packet before. If packets were shorter than a millisecond, their times would run ahead, and the sound would be
- * heard later and later. */
+/* True if the container rounds times of sound to milliseconds, and each packet's time must be greater than that of the
+ * packet before. Packets shorter than a millisecond would then get times that are too late, more and more so. */
 bool muxer_needs_long_packets(const AVOutputFormat *container);
 
 /* Writes packets into one output. Zero-initialise to start. */
@@ -55,33 +54,30 @@ struct muxer {
   bool fragments; /* true (MP4 and MOV): each flush ends a fragment, and the first one also writes the index */
 };
 
-/* Returns how much a packet counts when the packets of a written file are compared with those that were sent to the
- * muxer. A packet of sound other than AAC counts by its bytes, because some containers divide such sound into other
- * packets. Any other packet (AAC, subtitles, video) counts 1, or 0 if it is empty, because containers may change its
- * bytes. */
+/* Returns how much a packet counts when a written file is compared with what the muxer got. Sound other than AAC counts
+ * by bytes, because some containers divide it into other packets. AAC, subtitles and video count 1 per packet, or 0 if
+ * empty, because containers may change their bytes. */
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
 
 /* Prepares the muxer for writing to `output`. Called after all streams were added to `output` and before the header is
  * written. Returns 0 or an FFmpeg error code; the caller must call muxer_close in both cases. */
 int muxer_open(struct muxer *muxer, AVFormatContext *output);
-/* Returns how many seconds of sound before time 0 must be written for this stream, because its decoder needs them to
- * begin (preroll.h). MP4's edit list and, for Opus, Matroska's header keep players from playing that sound. In other
- * containers players would play it; therefore the result is 0, except for MP3, if the container can store sound before
- * time 0. */
+/* Returns how many seconds of sound before time 0 must be written so that the decoder can begin (preroll.h). Players do
+ * not play this sound in MP4 (edit list), nor Opus in Matroska (header). In other containers they would, so the result
+ * is 0; except for MP3, if the container can store sound before time 0. */
 double muxer_preroll(const AVFormatContext *output, const AVStream *stream);
-/* True if a packet of this stream must be left out because it begins before the first time that the container can
- * store; with such a packet most muxers would shift all pictures and sound. begin, end: the packet's times in seconds.
- * In MPEG's streams, whose times begin anywhere, a packet is kept if it ends after time 0, or if the decoder needs it.
- * In containers without times of sound (muxer_counts_sound) a packet is kept if most of it is after time 0. */
+/* True if a packet of this stream must be left out, because it begins before the first time that the container can
+ * store; most muxers would otherwise shift pictures and sound. begin, end: the packet's times in seconds. MPEG's
+ * streams can begin at any time: there a packet stays if it ends after time 0 or the decoder needs it. In containers
+ * without times of sound (muxer_counts_sound) it stays if most of it is after time 0. */
 bool muxer_is_too_early(const struct muxer *muxer, const AVStream *stream, double begin, double end);
-/* Adds the length of the sound before time 0 to the packet's times, in units of time_base, if FFmpeg's muxer does not
- * do so itself: for Opus in Matroska before FFmpeg 6. In containers without times of sound (muxer_counts_sound), a
- * packet that begins before time 0 is moved to time 0. */
+/* Shifts the packet's times, in units of time_base, by the length of the sound before time 0, where FFmpeg's muxer does
+ * not: Opus in Matroska before FFmpeg 6. In containers without times of sound (muxer_counts_sound), moves a packet that
+ * begins before time 0 to time 0. */
 void muxer_make_room(const struct muxer *muxer, const AVStream *stream, AVPacket *packet, AVRational time_base);
-/* Writes a packet and takes over its reference. A container whose clock counts milliseconds may give a packet of sound
- * the same time as the one before it; if the container needs rising times, the packet is moved to one tick later. If
- * FFmpeg's muxer refuses the packet, the muxer counts that (refused, refused_others) and returns 0, unless the packet
- * must be one of the pictures. */
+/* Writes a packet and takes over its reference. In a container with a clock in milliseconds, two packets of sound may
+ * have the same time; if times must rise, the second one is moved by a tick. If FFmpeg's muxer refuses the packet,
+ * counts it (refused, refused_others) and returns 0, unless it must be one of the pictures. */
 int muxer_write(struct muxer *muxer, AVPacket *packet);
 /* Writes the packets (at most one for each stream) that muxer_write has kept in muxer_track.held until the next packet
  * of their stream. Called after the last packet. Returns 0 or an FFmpeg error code. */
@@ -90,10 +86,10 @@ int muxer_complete(struct muxer *muxer);
 /* True if muxer_flush is to be called before this packet of video is written: half a second of clip time has passed or,
  * with fragments, the packet is a key frame. */
 bool muxer_is_due(struct muxer *muxer, const AVPacket *packet);
-/* Hands all packets before `packet`, including those that wait, to the operating system. Returns 1 if it did; 0 if it
- * waits for streams without a packet, or if this output is never flushed (MXF, GXF, most streams); or a negative FFmpeg
- * code. more: streams without a packet may still get one; then the first flush of MP4, which writes the index, waits
- * for them for up to 10 s of clip time. */
+/* Hands all packets before `packet`, also held ones, to the operating system. Returns 1 if it did; 0 if it waits for
+ * streams without a packet, or if this output is never flushed (MXF, GXF, most streams); or a negative FFmpeg code.
+ * more: streams without a packet may still get one. The first flush of MP4, which writes the index, then waits for them
+ * for up to 10 s of clip time. */
 int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more);
 /* True if no packet of this stream was written yet. MP4's index is best written when each stream has a packet, because
  * more players can read such a file. */

@@ -1,10 +1,9 @@
-/* A part here is the unfinished file OUT.part, to which an output is written until it is complete, with its manifest
- * OUT.part.json (app/job/manifest.h) beside it. At the end it is renamed to OUT. So OUT is either complete or absent,
- * and a file that OUT replaces stays until then.
+/* A part is the unfinished file OUT.part, to which an output is written until it is complete, with its manifest
+ * OUT.part.json (app/job/manifest.h). At the end it is renamed to OUT. So OUT is complete or absent, and an older OUT
+ * stays until then.
  *
- * If the name OUT.part belongs to something else (a link, a pipe, another file, the part of a render that still runs),
- * OUT.part2, OUT.part3 and so on are tried. A part counts as left by a former render if it has a manifest and no
- * process holds its lock. */
+ * If OUT.part is something else (a link, a pipe, another file, the part of a running render), OUT.part2, OUT.part3 and
+ * so on are tried. A part was left by a former render if it has a manifest and no process holds its lock. */
 #ifndef APP_SINK_PART_H
 #define APP_SINK_PART_H
 
@@ -53,14 +52,13 @@ void part_forget_all(const char *path);
 /* Creates the empty file OUT.part for the output `path`, and its manifest, which is stored open for writing in
  * *manifest. OUT.part gets owner and mode of the file at `path`, if there is one. Returns 0, or -1 with err. */
 int part_make(struct part *part, const char *path, bool replace, FILE **manifest, struct error *err);
-/* Renames OUT.part to OUT, and releases its lock. keep true: the manifest is renamed to OUT.json, and no other process
- * renames its own files to these two names meanwhile; false: the manifest is deleted. Returns 0, or -1 with err, also
- * if OUT exists and may not be replaced; then OUT.part and its manifest stay, and OUT.json is as it was. */
+/* Renames OUT.part to OUT, and releases its lock. keep: true: the manifest is renamed to OUT.json, and no other process
+ * can rename files to these names meanwhile; false: the manifest is deleted. Returns 0, or -1 with err, also if OUT
+ * exists and may not be replaced. After a failure OUT.part, its manifest and OUT.json are as before. */
 int part_take_over(struct part *part, bool keep, struct error *err);
-/* Called when all pictures of `left`, the unfinished file of an earlier render, were copied to this render's unfinished
- * file. Renames this render's file and its manifest to the names of the file `left` and its manifest, which they
- * replace. What cannot be renamed keeps its own name. If the file was renamed, also deletes further unfinished files,
- * left by a render that was killed while it resumed. */
+/* Called when all pictures of `left`, the unfinished file of an earlier render, were copied. Renames this render's file
+ * and manifest to those of `left`, which they replace. What cannot be renamed keeps its name. If the file was renamed,
+ * also deletes other unfinished files, left by renders that were killed while resuming. */
 void part_replace(struct part *part, const struct part_left *left);
 /* Deletes the unfinished file and its manifest. Accepts a zeroed struct. */
 void part_drop(struct part *part);

@@ -5,9 +5,9 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
-/* Returns how many seconds of packets before a cut a decoder needs so that its sound is right from the cut on. For
- * codecs whose packets overlap, that is one packet; for Opus, 80 ms; for MP3, the earlier packets that contain a part
- * of a packet's data; for codecs whose packets can be decoded alone, 0. */
+/* Returns how many seconds of packets before a cut a decoder needs for correct sound from the cut on: one packet if
+ * packets overlap; 80 ms for Opus; for MP3 the earlier packets that contain part of a packet's data; 0 if packets are
+ * decoded alone. */
 double preroll_seconds(const AVCodecParameters *codec);
 
 /* True if the sound after a cut begins with silence when the packets before the cut are missing, because the decoder
@@ -15,7 +15,7 @@ double preroll_seconds(const AVCodecParameters *codec);
 bool preroll_is_vital(const AVCodecParameters *codec);
 
 /* Writes into the header of an Opus stream that players skip its first `seconds`. Does nothing if the header has no
- * place for this number. */
+ * field for this number. */
 void preroll_hide(AVCodecParameters *opus, double seconds);
 
 #endif

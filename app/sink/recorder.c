@@ -5,8 +5,8 @@
 
 enum { IDR_SLICE = 5, NAL_TYPES = 0x1f };
 
-/* Adds a picture's time to recorder->times, and removes times that are no longer needed. Needed are the times of
- * pictures whose packets have not come out yet, and of `delay` pictures before them. Returns 0, or -1 with err. */
+/* Adds a picture's time to recorder->times, and removes times that are no longer needed. A time is needed until its
+ * picture's packet and those of the next `delay` pictures have come out of the encoder. Returns 0, or -1 with err. */
 static int keep_time(struct recorder *recorder, int64_t time, struct error *err) {
   /* There are more packets than pictures if the sink sends a picture again, for containers with a constant frame
    * rate. */
@@ -72,9 +72,9 @@ static bool is_key(const AVCodecParameters *codec, const AVPacket *packet) {
   return packet->flags & AV_PKT_FLAG_KEY && (codec->codec_id != AV_CODEC_ID_H264 || has_idr(packet));
 }
 
-/* Returns the time of the picture of this number, in ticks. Negative numbers, down to -delay, stand for decoding
- * times before the first picture, which encoders (x264, x265, FFmpeg's MPEG) compute in this way: number -n gets the
- * time of picture `delay` - n, minus the time from picture 0 to picture `delay`. */
+/* Returns the time of the picture of this number, in ticks. Numbers from -delay to -1 give decoding times before the
+ * first picture, as encoders (x264, x265, FFmpeg's MPEG) compute them: number -n gets the time of picture `delay` - n,
+ * minus the time from picture 0 to picture `delay`. */
 static int64_t time_of(const struct recorder *recorder, int64_t number) {
   int64_t delay = recorder->delay, known = recorder->sent - recorder->first;
   if (number >= 0)

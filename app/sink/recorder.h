@@ -1,8 +1,7 @@
-/* Watches the pictures that a sink sends to its encoder and the packets that come out, and finds the places where the
- * stream can be cut into segments. A segment begins with a key frame before which the encoder has given out all earlier
- * pictures. The encoder is not interrupted at such a place, so that segments cost nothing; but a render that is resumed
- * begins there with a new encoder. The recorder writes pictures and segments into a manifest. One thread at a time uses
- * a recorder. */
+/* Watches a sink's encoder to find where its stream can be cut into segments. A segment begins with a key frame before
+ * which the encoder has given out all earlier pictures. The encoder itself is not interrupted there, so segments cost
+ * nothing; a resumed render begins there with a new encoder. Writes pictures and segments into a manifest. One thread
+ * at a time uses a recorder. */
 #ifndef APP_SINK_RECORDER_H
 #define APP_SINK_RECORDER_H
 
@@ -23,9 +22,9 @@ struct recorder {
   int64_t latest; /* latest time of the packets that the encoder gave out, in ticks of the encoder */
   int64_t closed; /* number of pictures whose packets are complete: those before the last key frame, at the end all */
   int64_t told;   /* number of pictures in the segments (parts that can be decoded alone) that the manifest lists */
-  /* Number of pictures between decoding and showing (the reordering delay): each packet gets, as its decoding time, the
-   * time of the picture that is `delay` places earlier. This time replaces the encoder's own decoding times, which do
-   * not rise where a second encoder continues. -1: packets keep the encoder's own times. */
+  /* Reordering delay: number of pictures between decoding and showing. Each packet's decoding time becomes the time of
+   * the picture `delay` places earlier. The encoder's own decoding times are not used, because they do not rise where a
+   * second encoder continues. -1: they are used. */
   int delay;
   int64_t step; /* usual time between two pictures, in ticks of the encoder */
 };

@@ -18,8 +18,8 @@ struct replacement {
 /* Creates the new file in the folder of `path`. The new file gets owner and mode of the file at `path`; if there is
  * none, those of any new file. Returns 0, or -1 with errno. */
 int replacement_make(struct replacement *replacement, const char *path);
-/* Renames the file that replacement_make has created to `path`, in place of an older file of that name, and closes the
- * new file. Returns 0, or -1 with errno; then the caller must still call replacement_drop. */
+/* Renames the file that replacement_make has created to `path`, replaces an older file of that name, and closes the new
+ * file. Returns 0, or -1 with errno; then the caller must still call replacement_drop. */
 int replacement_take_over(struct replacement *replacement, const char *path);
 /* Closes and deletes the file that replacement_make has created; an older file at `path` stays as it is. */
 void replacement_drop(struct replacement *replacement);

@@ -6,8 +6,8 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/audio_fifo.h>
 
-/* Takes `count` samples from the queue, which has at least as many, and sends them to the encoder as one frame. first:
- * number of the first sample since time 0, which becomes the frame's pts. frame: an AVFrame of the caller's to use; it
+/* Takes `count` samples from the queue, which has at least that many, and sends them to the encoder as one frame.
+ * first: number of the first sample since time 0, which becomes the frame's pts. frame: an AVFrame of the caller, which
  * is empty before and after the call. Returns 0 or an FFmpeg error code. */
 int send_samples(AVCodecContext *encoder, AVAudioFifo *samples, int count, int64_t first, AVFrame *frame);
 

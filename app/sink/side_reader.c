@@ -207,8 +207,8 @@ static void add_priming(struct side_reader *reader, struct side_track *track, AV
   track->priming[track->primings++] = kept;
 }
 
-/* Handles reader->packet, which may be of any stream. The demuxer marks packets that are not to be heard, mostly
- * because of an edit list, as discarded. The last such packets before the first sound are kept, because the decoder may
+/* Handles reader->packet, which may be of any stream. Packets that must not be heard, mostly because of an edit list,
+ * are marked as discarded by the demuxer. The last of these before the first sound are kept, because the decoder may
  * need them. */
 static void take_packet(struct side_reader *reader) {
   AVPacket *packet = reader->packet;
@@ -313,11 +313,10 @@ static bool has_to_wait(const struct side_reader *reader) {
   return item->video_us == AV_NOPTS_VALUE || to_us(reader->video, video) - item->video_us < look_ahead_us;
 }
 
-/* Returns the time of the video, in microseconds, with which a packet's time is compared to find out if the packet
- * belongs to part `number` of the input (a part lies between two timestamp discontinuities, joins.h). The packet was
- * read while the video was in part item->part. If `number` is that part, the result is the time that the video had
- * reached then. If `number` is an earlier part, it is the time of that part's last video packet; if it is a later one,
- * the time of its first video packet. */
+/* Returns the video time in microseconds with which an item's time is compared, to find out if the item belongs to part
+ * `number` of the input (between two timestamp discontinuities, joins.h). If the item was read in that part
+ * (item->part), it is the time that the video had reached then. If it was read in a later part, it is the time of part
+ * `number`'s last video packet; if in an earlier one, of its first video packet. */
 static int64_t reference_us(const struct side_reader *reader, const struct side_item *item, int number) {
   const struct join_part *part = joins_part(&reader->joins, number);
   if (number == item->part)
@@ -325,9 +324,9 @@ static int64_t reference_us(const struct side_reader *reader, const struct side_
   return to_us(reader->video, number < item->part ? part->last : part->first);
 }
 
-/* Returns the number, from `first` to `last`, of the part of the input (between two timestamp discontinuities, joins.h)
- * to which the oldest waiting packet (items[0]) probably belongs. lag_us is by how much the times of the packets before
- * it were behind the video's time. The result is the part in which this packet's distance is nearest to lag_us. */
+/* Returns the part of the input, from `first` to `last`, to which the oldest waiting packet (items[0]) probably
+ * belongs. Parts lie between timestamp discontinuities (joins.h). It is the part in which the packet is behind the
+ * video by nearly the same time (lag_us) as the packet before it. */
 static int nearest_part(const struct side_reader *reader, int first, int last) {
   const struct side_item *item = &reader->items[0];
   int64_t at_video_us = item_us(reader, item) + track_of(reader, item->packet)->lag_us, least = INT64_MAX;
@@ -342,9 +341,9 @@ static int nearest_part(const struct side_reader *reader, int first, int last) {
   return found;
 }
 
-/* Returns the number of the part of the input (between two timestamp discontinuities, joins.h) to which the oldest
- * waiting packet, items[0], belongs. The number never decreases from packet to packet. If the times of both sound and
- * video jump, both are in a new part. In a list of files, packets come in the files' order. */
+/* Returns the number of the part of the input to which the oldest waiting packet (items[0]) belongs. Parts lie between
+ * timestamp discontinuities (joins.h). The number never decreases from packet to packet. If the times of sound and
+ * video both jump, both are in a new part. In a list of files, packets come in the files' order. */
 static int find_part(const struct side_reader *reader) {
   const struct side_item *item = &reader->items[0];
   const struct side_track *track = track_of(reader, item->packet);
@@ -359,18 +358,17 @@ static int find_part(const struct side_reader *reader) {
   return nearest_part(reader, first > oldest ? first : oldest, last);
 }
 
-/* Returns the shorter one of two durations: of this packet, and of the packet that the reader has given out before it.
- * Packets of Vorbis and Opus differ much in length. If a short packet comes before a long one, the long one begins only
- * a short time later, and that must not count as a step back. */
+/* Returns the shorter of two durations: this packet's and the last given packet's. In Vorbis and Opus they differ much.
+ * A long packet begins only a short time after a short one, and that must not count as a step back. */
 static int64_t shorter_duration(const struct side_track *track, const AVPacket *packet) {
   int64_t before = track->end - track->begin;
   return before < packet->duration ? before : packet->duration;
 }
 
-/* Shifts the times of the oldest waiting packet, items[0]. Where the input's timestamps jump, a new part of the input
- * begins (joins.h); all times of a part are shifted by one amount, to continue the previous part. Returns false if the
- * packet is to be left out, because its stream has sound at that time already. Packets shorter than four ticks may have
- * equal times: packets of TrueHD last less than a millisecond, to which Matroska rounds times. */
+/* Shifts the times of the oldest waiting packet (items[0]). Where the input's timestamps jump, a new part begins
+ * (joins.h), whose times are shifted to continue the part before. Returns false if the packet is to be left out,
+ * because its stream already has sound at that time. Packets shorter than four ticks may have equal times: those of
+ * TrueHD are shorter than a millisecond, to which Matroska rounds. */
 static bool place(struct side_reader *reader) {
   struct side_item *item = &reader->items[0];
   AVPacket *packet = item->packet;
@@ -404,9 +402,9 @@ static void note_given(struct side_track *track, const AVPacket *packet) {
   track->crossed = false;
 }
 
-/* Stores in *packet the oldest waiting packet, items[0], after `place` has shifted its times. If packets from before
- * the track's first sound (track->priming) must precede it, the oldest of those is stored instead; the next calls of
- * side_reader_next give the rest of them, and then items[0]. */
+/* Stores the oldest waiting packet (items[0]), which `place` has shifted, in *packet. If packets from before the
+ * track's first sound (track->priming) must come first, stores the oldest of them; later calls of side_reader_next give
+ * the others and then items[0]. */
 static void give(struct side_reader *reader, AVPacket *packet) {
   struct side_item *item = &reader->items[0];
   struct side_track *track = track_of(reader, item->packet);

@@ -1,6 +1,5 @@
-/* Reads packets of an input's sound and of its other tracks beside the pictures. Their times match those of the
- * pictures: where the input's timestamps begin again (a join, app/source/joins.h), all tracks are shifted by the same
- * time as the video. */
+/* Reads packets of an input's sound and other tracks, beside its pictures. Their times fit those of the pictures: where
+ * the input's timestamps begin again (a join, app/source/joins.h), all tracks are shifted like the video. */
 #ifndef APP_SINK_SIDE_READER_H
 #define APP_SINK_SIDE_READER_H
 
@@ -30,8 +29,7 @@ struct side_track {
   /* time of this stream's last packet in microseconds; AV_NOPTS_VALUE before the first packet */
   int64_t last_us;
   int64_t next_us; /* expected time of this stream's next packet, in microseconds: where its last one ended */
-  /* time of the video packet that was read just before this stream's last packet, minus the time of this stream's last
-   * packet, in microseconds */
+  /* microseconds by which this stream's last packet was behind the video packet read just before it */
   int64_t lag_us;
   /* begin of the last packet that the caller got, in the stream's time base; AV_NOPTS_VALUE before the first */
   int64_t begin;
@@ -69,8 +67,8 @@ struct side_reader {
   struct side_track *tracks;
   int streams;      /* number of streams at the start; streams that appear while reading are ignored */
   AVPacket *packet; /* the packet that is being read */
-  /* the track whose `priming` packets side_reader_next gives now: these are the packets that the track's decoder needs
-   * to begin, and they come before the track's first sound; NULL: there is no such track */
+  /* the track whose `priming` packets side_reader_next gives at present, before the track's first sound, because its
+   * decoder needs them to begin; NULL: none */
   struct side_track *behind;
   struct side_item *items; /* packets that were read and not given to the caller yet, in the order of reading */
   int count, room;
@@ -79,8 +77,7 @@ struct side_reader {
   AVPacket **others;
   int other_count, other_room;
   int64_t others_bytes;
-  /* time in microseconds of the last packet of video that was read; INT64_MIN before the first. The time is corrected:
-   * it goes on evenly where the input's timestamps begin anew (joins.h) */
+  /* time in microseconds, shifted over joins (joins.h), of the last packet of video; INT64_MIN before the first */
   int64_t reached_us;
   bool ended;
   int failure; /* FFmpeg code of the error that ended reading; 0: none */
@@ -93,28 +90,26 @@ struct side_reader {
   long overflow;
 };
 
-/* Prepares to read `input`, of which no packet may have been read before. If `feed` is not NULL, packets come from the
- * feed, and `input` only describes the streams. Afterwards the caller asks for tracks with side_reader_want. Returns 0,
- * or -1 if memory is short; the caller calls side_reader_free in both cases. */
+/* Prepares to read `input`, of which no packet may have been read. If `feed` is not NULL, packets come from the feed,
+ * and `input` only describes the streams. The caller then asks for tracks with side_reader_want. Returns 0, or -1 if
+ * memory is short; the caller calls side_reader_free in both cases. */
 int side_reader_begin(struct side_reader *reader, AVFormatContext *input, struct side_feed *feed);
 /* Makes the reader give the packets of a track: sound by side_reader_next, all else by side_reader_next_other. */
 void side_reader_want(struct side_reader *reader, int stream);
-/* Seeks in the input to the place from which the source reads if its first picture is to be at `start`, in seconds. So
- * this reader meets the same timestamp discontinuities (joins.h) as the source. If the input has subtitles and an
- * index, the place is some seconds earlier, for subtitles that begin before `start` and are still seen then. Called
- * before side_reader_begin. Returns a negative FFmpeg code where `input` cannot seek: then FFmpeg has dropped the
- * packets that it had read, and `input` must be opened again. */
+/* Seeks to where the source begins to read if its first picture is at `start`, in seconds; so this reader meets the
+ * same joins (joins.h). If the input has subtitles and an index, seeks some seconds earlier, for subtitles that are
+ * still seen at `start`. Called before side_reader_begin. Returns a negative FFmpeg code if `input` cannot seek: its
+ * packets read so far are then lost, and it must be opened again. */
 int side_reader_seek(AVFormatContext *input, double start);
-/* Gives the next packet of a track of sound that side_reader_want has named. Where the input's times jump (joins.h),
- * the packet's times are shifted so that they rise in each stream. The caller unrefs the packet. Returns false at the
- * end of the input, or if the packets come through a side_feed (from the source, which reads the input) and none waits
- * in the feed. */
+/* Gives the next packet of a track of sound that side_reader_want has named. Its times are shifted so that they rise
+ * where the input's times jump (joins.h). The caller unrefs the packet. Returns false at the end of the input, or if
+ * packets come from a side_feed and none waits there. */
 bool side_reader_next(struct side_reader *reader, AVPacket *packet);
 /* Reads on until the video has reached this time, in microseconds, the input ends, or the feed has no packet at
  * present. Does nothing if no track other than sound is wanted. */
 void side_reader_reach(struct side_reader *reader, int64_t time_us);
-/* Gives a packet of a track other than sound (subtitles, further video) that was read already and begins before
- * time_us (microseconds); packets of one track come in their order. Where the input's timestamps begin again, the
+/* Gives the next packet, of those already read, of a track other than sound (subtitles, further video) that begins
+ * before time_us (microseconds). Packets of one track come in their order. Where the input's timestamps restart, the
  * packet's times are shifted like those of the pictures. The caller unrefs the packet. Returns false if there is
  * none. */
 bool side_reader_next_other(struct side_reader *reader, int64_t time_us, AVPacket *packet);

@@ -1,12 +1,11 @@
-/* Copies all that an input has beside its pictures to the output: sound, subtitles, further video tracks, chapters,
- * covers, attachments and metadata. An input that is a file is opened a second time for this, so that the pictures and
- * the rest are each read at their own pace and little is kept in memory. If the input is a pipe or a stream, the source
- * hands over the packets (side_feed.h). No pictures are decoded here. The sink's thread makes all calls; the functions
- * on side tracks accept NULL.
+/* Copies to the output what an input has beside its pictures: sound, subtitles, further video tracks, chapters, covers,
+ * attachments and metadata. No pictures are decoded. A file is opened a second time for this, so that pictures and the
+ * rest are read at their own pace, and little is kept in memory. For a pipe or stream, the source hands over the
+ * packets (side_feed.h).
  *
- * The calls in their order: side_tracks_open when the output has its first stream, which is that of the pictures, but
- * no header yet; side_tracks_write_until before each packet of pictures; side_tracks_finish after the last packet of
- * pictures; side_tracks_check when the output is complete; side_tracks_close. */
+ * The sink's thread makes all calls; the functions on side tracks accept NULL. Order of calls: side_tracks_open, when
+ * the output has the pictures' stream but no header; side_tracks_write_until before each packet of pictures;
+ * side_tracks_finish after the last one; side_tracks_check when the output is complete; side_tracks_close. */
 #ifndef APP_SINK_SIDE_TRACKS_H
 #define APP_SINK_SIDE_TRACKS_H
 
@@ -17,12 +16,12 @@ struct side_tracks;
 struct late_tracks;
 struct target;
 
-/* Adds the tracks of the input options->sound that the output's container can hold, and the input's metadata and
- * chapters. Sound in a codec that the container cannot hold is encoded again, text subtitles are converted to the
- * container's codec, and other tracks are left out; a log line names each. target: the file or stream to which output
- * is written. *side becomes NULL, which is no error, if no input is named, if the container takes no sound, or if the
- * input cannot be read a second time. Returns 0, or -1 with err: memory is short, or options->sound_track does not
- * exist. */
+/* Adds the tracks, metadata and chapters of the input options->sound to the output. Sound in a codec that the container
+ * cannot hold is encoded again, and text subtitles are converted. Other tracks that it cannot hold are left out; a log
+ * line names each. target: the file or stream to which output is written.
+ *
+ * *side becomes NULL without an error if no input is named, the container takes no sound, or the input cannot be read a
+ * second time. Returns 0, or -1 with err: memory is short, or options->sound_track does not exist. */
 int side_tracks_open(struct side_tracks **side, AVFormatContext *output, const struct target *target,
                      const struct sink_options *options, struct error *err);
 
@@ -30,8 +29,8 @@ int side_tracks_open(struct side_tracks **side, AVFormatContext *output, const s
  * the FFmpeg error code of a failed output. */
 int side_tracks_write_until(struct side_tracks *side, struct muxer *muxer, double time);
 
-/* Writes the next packet of sound at once, earlier than its time requires, if no packet of that stream was written yet
- * (muxer_lacks). */
+/* If no packet of a sound stream was written yet (muxer_lacks), writes the next packet of sound at once, before its
+ * time. */
 int side_tracks_send_ahead(struct side_tracks *side, struct muxer *muxer);
 /* Writes the remaining packets up to `end`, in seconds (INFINITY: to the input's end), and the packets that encoders
  * still hold. If the container needs sound for each picture, silence follows up to pictures_end. */

@@ -182,7 +182,7 @@ static int check_container(const struct sink_impl *impl, const struct sink_wish 
 }
 
 /* If an earlier render left an unfinished file of this output, adds it and its manifest to `files`, the files that the
- * render will write to or delete. Fails if such a file exists and neither -y (begin anew) nor --resume is given. */
+ * render will write to or delete. Fails if such a file exists and neither -y (overwrite) nor --resume is given. */
 static int add_left(struct files *files, const struct sink_wish *wish, struct error *err) {
   struct part_left left;
   if (!sink_has_part(wish->spec, wish->format) || !part_find(&left, file_path(wish->spec)))

@@ -79,7 +79,7 @@ struct sink_options {
   bool no_sound;     /* true: only the metadata of the input `sound` is copied, not its sound */
   int sound_track;   /* number of the only sound track to copy, from 1; 0: all are copied */
   const struct source_options *sound_options; /* the options with which the input `sound` was opened */
-  /* gives the tracks of `sound` if that input cannot be opened a second time; NULL: it is opened a second time */
+  /* source of the tracks of `sound` if that input cannot be opened a second time; NULL: it is opened a second time */
   struct side_feed *feed;
   struct sound_tap *tap; /* buffer of the sound to record with live pictures (sound_tap.h); NULL: none */
   /* true: the times of the sound in `tap`, and those given to sink_place_sound, are read from the clock of
@@ -133,8 +133,8 @@ struct sink_wish {
   const char *others[4 + STYLES_MAX];
   long frames; /* largest number of frames that will be written; 0: no limit */
   bool overwrite;
-  /* name of the option, such as "--resume", that needs an output which is written in parts, each readable by itself;
-   * NULL: none does */
+  /* name of the option, such as "--resume", that needs an output which is written in parts, each readable alone; NULL:
+   * none does */
   const char *segments;
   bool resume; /* true: the render continues an unfinished file (--resume) */
 };
@@ -188,11 +188,11 @@ void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
 /* Sets the time at which the last picture ends, in units of frame.pts. Called before sink_finish; without this call the
  * last picture lasts as long as usual ones. */
 void sink_set_end(struct sink *sink, int64_t pts);
-/* Records that pictures are missing at the end, because of an interruption or a failure: an output that is written to
- * an unfinished file then keeps that file's name. Called before sink_finish. */
+/* Marks the output as incomplete, because an interruption or a failure has cut off its end. An output that is written
+ * to an unfinished file then keeps that file's name. Called before sink_finish. */
 void sink_set_broken(struct sink *sink);
-/* Completes the output. whole: the input was read to its end, so all the rest of its sound belongs in the output.
- * Called once, also after a failed write, whose error is not reported again. Returns 0, or -1 with err. */
+/* Completes the output. whole: the input was read to its end, so all its remaining sound belongs in the output. Called
+ * once, even after a failed write, whose error is not reported again. Returns 0, or -1 with err. */
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 /* Returns how many pictures can be read from the output, also after a failure; -1: unknown. Called after
  * sink_finish. */

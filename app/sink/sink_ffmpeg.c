@@ -1,6 +1,6 @@
-/* The sink that writes with FFmpeg: to a file, standard output or a URL. Packets are handed to the operating system
- * within half a second of clip time (muxer_flush), so that all but the last second is playable if the process is killed
- * or the disk becomes full. For this, MP4 and MOV are written in fragments and rewritten as ordinary files at the end
+/* The sink that writes with FFmpeg: to a file, standard output or a URL. Every half second of clip time, packets are
+ * handed to the operating system (muxer_flush). So at most the last second is lost if the process is killed or the disk
+ * becomes full. For this, MP4 and MOV are written in fragments, and rewritten as ordinary files at the end
  * (mp4_settle). */
 #include "app/sink/sink_ffmpeg_impl.h"
 
@@ -76,10 +76,9 @@ static void wait_until_due(struct ffmpeg_sink *to, double time) {
   }
 }
 
-/* Converts a frame's time to the encoder's clock, and undoes rounding by the input's clock. That clock has rounded the
- * times if it has longer ticks than the encoder's, and the usual frame duration is a whole number of the encoder's
- * ticks. Then a time that differs by at most one tick of the input's clock from a multiple of the usual duration
- * (counted from to->base_pts) becomes this multiple. */
+/* Converts a frame's time to the encoder's clock, and undoes rounding by the input's clock. Rounding is assumed if the
+ * input's ticks are longer than the encoder's, and the usual frame duration is a whole number of the encoder's ticks. A
+ * time within one input tick of a multiple of that duration, counted from to->base_pts, then becomes this multiple. */
 static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   AVRational base = to->encoder.context->time_base, rate = to->encoder.context->framerate;
   int64_t pts = av_rescale_q(frame_pts, to->time_base, base);
@@ -91,9 +90,9 @@ static int64_t settle_time(struct ffmpeg_sink *to, int64_t frame_pts) {
   return fabs(seconds - usual_seconds) <= av_q2d(to->time_base) ? usual : pts;
 }
 
-/* Called if the output is a later part of a render. settle_time rounds times of pictures to multiples of the usual
- * frame duration. From now on these multiples count from the first picture of the whole render, as they do in the
- * render's other parts. first: time of that picture, in units of frame.pts. */
+/* Called if the output is a later part of a render. From now on settle_time rounds times to multiples of the usual
+ * frame duration that count from the whole render's first picture, as in its other parts. first: time of that picture,
+ * in units of frame.pts. */
 static void settle_later(struct ffmpeg_sink *to, int64_t first) {
   to->base_pts = settle_time(to, first);
   to->is_later = true;
@@ -136,10 +135,10 @@ static void keep_last(struct ffmpeg_sink *to, const struct frame *frame) {
   to->last = frame_hold(frame);
 }
 
-/* True if a frame must be dropped for GIF, whose viewers show each picture for at least GIF_LEAST hundredths of a
- * second. Else stores the frame's time in *pts. time: the frame's time in the output, in units of frame.pts. If the
- * frame rate is above 50 (gif_slots), only the first frame of each fiftieth of a second is kept. At lower rates a frame
- * is dropped if its time is less than GIF_LEAST / 2 hundredths after the time of the frame that was kept last. */
+/* GIF viewers show each picture for at least GIF_LEAST hundredths of a second. Returns true if a frame must be dropped
+ * for that reason; otherwise stores its time in *pts. time: the frame's time in the output, in units of frame.pts.
+ * Above 50 frames a second (gif_slots), only the first frame of each fiftieth of a second is kept. At lower rates, a
+ * frame is dropped if it comes less than GIF_LEAST / 2 hundredths after the last one kept. */
 static bool is_too_fast(struct ffmpeg_sink *to, int64_t time, int64_t *pts) {
   double hundredths = (double)time * av_q2d(to->time_base) * 100;
   bool first = to->last_pts == AV_NOPTS_VALUE;
@@ -168,9 +167,9 @@ static int repeat_until(struct ffmpeg_sink *to, int64_t pts) {
   return code;
 }
 
-/* In some containers (MXF, GXF, AVI and others, muxer_counts_sound) readers count the samples of sound from time 0. If
- * the first picture is later than time 0, this function sends it for time 0, too; otherwise the sound would be late.
- * Returns 0 or an FFmpeg error code. */
+/* In some containers (MXF, GXF, AVI and others, muxer_counts_sound) readers count samples of sound from time 0. So a
+ * first picture later than time 0 is also sent for time 0; otherwise the sound would be late. Returns 0 or an FFmpeg
+ * error code. */
 static int begin_early(struct ffmpeg_sink *to, const struct frame *frame, int64_t pts) {
   if (to->last_pts != AV_NOPTS_VALUE || !side_tracks_have_sound(to->side) || pts < to->step ||
       !muxer_counts_sound(to->target.container))
@@ -242,8 +241,8 @@ static void tell_last_delay(const struct ffmpeg_sink *to) {
 }
 
 /* FFmpeg's encoder of animated WebP shows the last picture for the average duration of the others. So the last picture
- * is sent once more, at such a time that this average makes it end when it should. Viewers see both as one picture.
- * Returns 0 or an FFmpeg error code. */
+ * is sent again, at a time that gives the right end; viewers see both as one picture. Returns 0 or an FFmpeg error
+ * code. */
 static int stretch_last(struct ffmpeg_sink *to) {
   int64_t all = to->end - to->first_pts, pictures = to->sent;
   int64_t again = to->first_pts + all * pictures / (pictures + 1);
@@ -329,9 +328,8 @@ static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double sec
   live_sound_at(((struct ffmpeg_sink *)sink)->live_sound, source_pts, seconds);
 }
 
-/* Returns how many pictures the file has; -1: unknown. After a failure the file is read to count them, because some of
- * the encoded pictures did not reach it: they were still in the encoder, in the muxer, or in a page of the container
- * that was not full. */
+/* Returns how many pictures the file has; -1: unknown. After a failure the file is read to count them, because some
+ * encoded pictures were still in the encoder, in the muxer, or in a container page that was not full. */
 static long ffmpeg_pictures(const struct sink *sink) {
   const struct ffmpeg_sink *to = (const struct ffmpeg_sink *)sink;
   const AVCodec *codec = to->encoder.context->codec;

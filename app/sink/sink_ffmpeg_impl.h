@@ -54,13 +54,13 @@ struct ffmpeg_sink {
    * output fails */
   bool spare;
   bool shard; /* true: the output is one part of a render (--shard), and its manifest stays beside it */
-  /* number that is added to frame.pts, in its unit, so that times count from the clip's beginning even if the source
-   * begins at a later part of the clip (sink_options.shift) */
+  /* number added to frame.pts, in its unit, for times that count from the clip's beginning even if the source begins
+   * later (sink_options.shift) */
   int64_t shift;
   struct live_sound *live_sound;
   /* Times of pictures, in the encoder's time base. */
-  /* time of the whole render's first picture, from which multiples of the usual duration are counted; 0 until it is
-   * known. is_later: this output is a part that begins with a later picture, and base_pts is known from the start */
+  /* base_pts: time of the whole render's first picture, from which multiples of the usual duration are counted; 0 until
+   * known. is_later: this output is a later part of the render, and base_pts is known from the start */
   int64_t base_pts;
   bool is_later;
   /* first_pts, last_pts: times of the first and the newest picture; step: usual time between two pictures; all in the
@@ -73,7 +73,7 @@ struct ffmpeg_sink {
   struct frame last;
   long sent, written; /* sent: number of pictures sent to the encoder; written: number of packets written to the file */
   /* The following fields say how the container stores pictures. They are set at opening, except `left_out`. */
-  bool one_picture; /* true: the output is one image file, whose name has no place for a number */
+  bool one_picture; /* true: the output is one image file, without a number placeholder in its name */
   /* file descriptor that keeps the named pipe open to which an image is written; -1: the output is no named pipe */
   int picture_pipe;
   const char *mark; /* text that is written into each PNG (sink_options.mark); NULL: none */
@@ -102,10 +102,9 @@ int ffmpeg_sink_take(struct ffmpeg_sink *to, AVPacket *packet);
 /* Writes the packet that is held, if there is one. last: true: the packet is the last of all in decoding order. Returns
  * 0 or an FFmpeg error code. */
 int ffmpeg_sink_write_held(struct ffmpeg_sink *to, bool last);
-/* Lists in the manifest those segments (pictures that can be decoded without the others) of which the file has all
- * packets. If this output continues the unfinished file `left` of an interrupted earlier render, it replaces `left` as
- * soon as it has all of that file's pictures. whole: true: no more packets will come. Returns 0 or an FFmpeg error
- * code. */
+/* Lists in the manifest those segments (pictures that can be decoded without the others) that are completely in the
+ * file. If this output continues an earlier render's unfinished file `left`, it replaces that file once it has all of
+ * its pictures. whole: true: no more packets will come. Returns 0 or an FFmpeg error code. */
 int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole);
 /* Marks the sink as failed, fills err with the reason why FFmpeg could not write (code: FFmpeg's error code), and
  * returns -1. */

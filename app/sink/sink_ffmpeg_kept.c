@@ -8,9 +8,8 @@
 
 #include "app/sink/kept.h"
 
-/* Returns the reordering delay of the whole output: how many pictures may lie between decoding and showing. This is the
- * largest delay of a packet of the `count` files in `kept`; or, if that is larger, the delay that the encoder may need
- * (DEEPEST for H.264 and HEVC). */
+/* Returns the output's reordering delay: the most pictures between decoding and showing. It is the largest one in the
+ * `count` files of `kept` or, if larger, the one that the encoder may need (DEEPEST for H.264 and HEVC). */
 static int delay_of(const struct ffmpeg_sink *to, struct kept *const kept[], int count) {
   enum { DEEPEST = 2 };
   const AVCodecContext *encoder = to->encoder.context;
@@ -59,9 +58,9 @@ static int take_part(struct ffmpeg_sink *to, struct kept *kept, const struct job
   return 0;
 }
 
-/* True if a picture of format `is` cannot come from an encoder that was set to format `told`: their chroma has
- * different sizes, or one has 8 bits and the other more. Alpha is not compared, nor is any RGB format, because decoders
- * give some of these formats as other ones. */
+/* True if a picture of format `is` cannot come from an encoder whose pixel format is set to `told`: their chroma has
+ * different sizes, or only one has more than 8 bits. Alpha and RGB formats are not compared, because decoders report
+ * some of them as other ones. */
 static bool pixels_differ(enum AVPixelFormat told, enum AVPixelFormat is) {
   const AVPixFmtDescriptor *one = av_pix_fmt_desc_get(told), *other = av_pix_fmt_desc_get(is);
   if (!one || !other || (one->flags | other->flags) & AV_PIX_FMT_FLAG_RGB || one->nb_components < 3 ||

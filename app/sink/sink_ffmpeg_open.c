@@ -25,7 +25,8 @@ enum { PIPE_CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10, AVI_EMPTY_MOST = 50000 };
 /* After an interruption (`stop`), sending the rest to a network may take this many nanoseconds. */
 static const int64_t network_flush_ns = 2000000000;
 /* FFmpeg's names of muxers that must seek back to complete their output. In a pipe, for example, that is impossible,
- * but these muxers do not refuse it. The result could not be read, so this program refuses such an output. */
+ * but these muxers write there without an error. This program refuses such an output, because it would be
+ * unreadable. */
 static const char unreadable_streams[] = "film_cpk,wtv";
 
 /* Returns 1 to abort a call of FFmpeg, which asks before it writes and while it waits for a network. Writing to a file
@@ -109,9 +110,9 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   return 0;
 }
 
-/* Waits until a named pipe has a reader. Opening the pipe for writing would wait as well, but an interruption by the
- * user could not end that wait. Returns a descriptor that keeps the pipe open; or -1 if the path is no named pipe, if
- * the pipe cannot be opened, or if the user aborted the wait (*code < 0; otherwise *code is 0). */
+/* Waits until a named pipe has a reader. (The user could not interrupt a wait in opening the pipe for writing.) Returns
+ * a descriptor that keeps the pipe open. Returns -1 if the path is no named pipe or the pipe cannot be opened, with
+ * *code 0; or if the user aborted the wait, with *code negative. */
 static int await_reader(struct ffmpeg_sink *to, int *code) {
   const AVIOInterruptCB *ended = &to->output->interrupt_callback;
   *code = 0;
@@ -167,7 +168,8 @@ static int refuse_stream(const struct ffmpeg_sink *to, struct error *err) {
                    to->target.name, to->target.container->name);
 }
 
-/* Writes the header and flushes it, so that a full or forbidden disk is reported at once and not after minutes. */
+/* Writes the header and flushes it, so that a full or write-protected disk is reported at once and not after
+ * minutes. */
 static int write_header(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
   AVDictionary *wishes = NULL;
   int code = open_io(to);

@@ -35,9 +35,9 @@ int ffmpeg_sink_tell_segments(struct ffmpeg_sink *to, bool whole) {
   return 0;
 }
 
-/* Calls muxer_flush if it is due before this packet of video, and lists in the manifest the segments (pictures that can
- * be decoded without the others) that are complete then. If a track of sound begins late, its first packet is written
- * before this packet of video, so that MP4's index lists the track. Returns 0 or an FFmpeg error code. */
+/* Calls muxer_flush if it is due before this video packet, and lists the segments that are then complete in the
+ * manifest (a segment: pictures that can be decoded without the others). If a sound track begins late, its first packet
+ * is written before this one, so that MP4's index lists the track. Returns 0 or an FFmpeg error code. */
 static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
   if (!muxer_is_due(&to->muxer, packet))
     return 0;
@@ -64,8 +64,8 @@ static int write_packet(struct ffmpeg_sink *to, AVPacket *packet) {
   return code;
 }
 
-/* Sets a packet's duration so that the file ends when the last picture does. That is done for the packet that is shown
- * last and, in containers that add up durations, also for the packet that is decoded last. */
+/* Sets a packet's duration so that the file ends when the last picture does. This concerns the packet that is shown
+ * last and, in containers that add up durations, also the one that is decoded last. */
 static void settle_durations(const struct ffmpeg_sink *to, AVPacket *packet, bool last) {
   packet->duration = to->step;
   if (!to->end)

@@ -112,10 +112,9 @@ bool sound_is_pcm(const AVStream *stream) {
   return !strncmp(avcodec_get_name(stream->codecpar->codec_id), "pcm_", 4);
 }
 
-/* Adds a stream that must be encoded again because of its times. Its gaps are filled with silence if the container
- * cannot store gaps, and the stream has some or is PCM. Its packets get the encoder's length if the stream is PCM and
- * the container cannot store short packets. Returns the number of streams added: 1, or 0 if the stream is to be copied;
- * -1: out of memory. */
+/* Adds a stream that must be encoded again because of its times. If the container cannot store gaps, gaps of PCM and of
+ * streams with gaps are filled with silence. If it cannot store short packets, PCM gets packets of the encoder's
+ * length. Returns the number of streams added: 1, or 0 if the stream is to be copied; -1: out of memory. */
 static int add_filled(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
@@ -140,9 +139,9 @@ static int add_filled(struct sound *sound, const struct sink_options *options, i
   return added > 0;
 }
 
-/* Adds a stream as PCM if a copy of it, cut at --start, would begin with silence, because its decoder needs packets
- * from before the cut and the container cannot store these. Returns the number of streams added: 1, or 0 if a copy
- * would not begin with silence or the container cannot have PCM; -1: out of memory. */
+/* Adds a stream as PCM if a copy, cut at --start, would begin with silence: its decoder needs packets from before the
+ * cut, which the container cannot store. Returns the number of streams added: 1, or 0 if there would be no silence or
+ * the container cannot have PCM; -1: out of memory. */
 static int add_cut(struct sound *sound, const struct sink_options *options, int index) {
   AVStream *from = sound->input->streams[index];
   const AVOutputFormat *container = sound->output->oformat;
@@ -311,10 +310,10 @@ int sound_write(struct sound *sound, struct muxer *muxer) {
   return code;
 }
 
-/* True if the waiting packet (read, but not written yet) is not to be written: it ends before the start of the wanted
- * part of the input and no decoder needs it, or it begins before the first time that the container can store. If the
- * wanted part begins at the input's own start, the last packet before that start is written. Streams that are encoded
- * again get all packets, because a decoder may need them. */
+/* True if the waiting packet (read, but not written yet) must not be written. It begins before the first time that the
+ * container can store, or it ends before the wanted part of the input and no decoder needs it. If the wanted part
+ * begins at the input's start, the last packet before it is written. Streams that are encoded again get all packets,
+ * because a decoder may need them. */
 static bool is_too_early(const struct sound *sound, const struct muxer *muxer, double begin) {
   int stream = sound->packet->stream_index;
   if (sound->encoders[stream] || begin >= 0)

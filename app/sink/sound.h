@@ -27,14 +27,14 @@ bool sound_is_pcm(const AVStream *stream);
  * stays NULL if there is nothing to copy, which is no error. Returns 0, or -1 with err: memory is short, or
  * options->sound_track does not exist. */
 int sound_open(struct sound **sound, const struct sound_params *params, struct error *err);
-/* Sound before time 0 of the output only serves to start the decoder. If the output's header must say how long such
- * sound lasts, stores that in the header. To find out, reads the input up to the first packet of this sound, but only
- * for a single track whose packets do not come from the source's thread (side_feed.h). Called if the output begins
- * later than the input, after all tracks were requested from the reader and before the header is written. */
+/* Sound before time 0 of the output only serves to start the decoder. If the output's header must state the length of
+ * such sound, stores it there. To find the length, reads the input up to the first such packet; this is done only for a
+ * single track, whose packets do not come from the source's thread (side_feed.h). Called if the output begins later
+ * than the input, after all tracks were requested from the reader and before the header is written. */
 void sound_cut(struct sound *sound);
-/* Reads the next packet to be written, unless one was read already and not written yet. Returns true and stores the
- * time at which the packet begins, in seconds of the output; false at the end, or if packets come from the
- * source's thread (side_feed.h) and none waits at present. */
+/* Reads the next packet to be written, unless one already waits. Returns true, with the time in seconds of the output
+ * at which the packet begins; false at the end, or if packets come from the source's thread (side_feed.h) and none
+ * waits there. */
 bool sound_next(struct sound *sound, const struct muxer *muxer, double *begin);
 /* Writes the packet that sound_next has read. sound_write and the functions below return 0, or the FFmpeg error code of
  * a failed output. */

@@ -85,8 +85,8 @@ static int open_decoder(struct sound_encoder *sound, const AVStream *from) {
   return code < 0 ? code : avcodec_open2(sound->decoder, codec, NULL);
 }
 
-/* Returns the input's sample rate, or the codec's lowest rate above that, or else the codec's highest. MXF and GXF hold
- * 48 kHz only, RoQ 22.05 kHz, and SWF 44.1 kHz or a half or quarter of it. */
+/* Returns the input's sample rate, else the codec's lowest rate above it, else the codec's highest. Some containers
+ * have fixed rates: MXF and GXF 48 kHz, RoQ 22.05 kHz, and SWF 44.1 kHz or a half or quarter of it. */
 static int choose_rate(const AVOutputFormat *container, const AVCodec *codec, int rate) {
   int above = 0, highest = 0;
   if (rate <= 0 || muxer_needs_sound(container))
@@ -124,8 +124,8 @@ static enum AVSampleFormat choose_format(const AVCodec *codec) {
   return codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_S16;
 }
 
-/* Chooses the bit rate or, for Vorbis, the quality. (At many sample rates Vorbis takes few bit rates, but it takes any
- * quality at all sample rates.) MP2 and MP3 have lower bit rates below 32 kHz. */
+/* Chooses the bit rate or, for Vorbis, the quality. (At many sample rates Vorbis allows few bit rates; it allows any
+ * quality at all of them.) MP2 and MP3 have lower bit rates below 32 kHz. */
 static void choose_bit_rate(AVCodecContext *encoder) {
   bool layer = encoder->codec_id == AV_CODEC_ID_MP2 || encoder->codec_id == AV_CODEC_ID_MP3;
   if (encoder->codec_id != AV_CODEC_ID_VORBIS) {
@@ -283,9 +283,8 @@ static int add_samples(struct sound_encoder *sound, uint8_t **data, int count, i
   return code < 0 ? code : 0;
 }
 
-/* Queues samples that are to be heard from sample number `at` on. If there is a gap before them, silence is queued
- * first. Samples before time 0, or before the end of the samples that are queued already, are left out. Returns 0 or an
- * FFmpeg error code. */
+/* Queues samples to be heard from sample number `at` on. Fills a gap before them with silence. Leaves out samples
+ * before time 0, or before the end of what is queued already. Returns 0 or an FFmpeg error code. */
 static int place(struct sound_encoder *sound, uint8_t **data, int count, int64_t at) {
   int64_t gap = at - sound->placed;
   bool follows = sound->placed && llabs(gap) < llrint(tolerance * sound->encoder->sample_rate);

@@ -1,5 +1,5 @@
-/* Decodes sound of an input and encodes it again, if the output's container cannot hold its codec or cannot store its
- * gaps. The output's sound begins at time 0 and has silence in the gaps. The sink's thread makes all calls. */
+/* Decodes an input's sound and encodes it again, if the output's container does not support its codec or gaps in its
+ * sound. The output's sound begins at time 0 and has silence in the gaps. The sink's thread makes all calls. */
 #ifndef APP_SINK_SOUND_ENCODER_H
 #define APP_SINK_SOUND_ENCODER_H
 
@@ -16,8 +16,8 @@ int sound_encoder_open(struct sound_encoder **encoder, AVFormatContext *output, 
                        const AVStream *from, double duration);
 AVStream *sound_encoder_stream(const struct sound_encoder *encoder);
 /* Decodes a packet, encodes its samples, and writes the packets that are ready. The packet's times count from the
- * output's beginning, but are in the input's time base. Damaged packets are skipped. This and the next two functions
- * return 0 or the FFmpeg error code of a failed output. */
+ * output's beginning, in units of the input's time base. Damaged packets are skipped. Like the next two functions,
+ * returns 0 or the FFmpeg error code of a failed output. */
 int sound_encoder_write(struct sound_encoder *encoder, struct muxer *muxer, const AVPacket *packet);
 /* If the sound that was written so far ends before `seconds` (time in the output), writes silence up to that time. */
 int sound_encoder_pad(struct sound_encoder *encoder, struct muxer *muxer, double seconds);

@@ -48,9 +48,9 @@ static bool is_in(int rate, const int *rates) {
   return *rates;
 }
 
-/* True if FLV can store a stream's sample rate and number of channels. FLV stores the rate in two bits and the channels
- * in one, and FFmpeg's muxer writes the nearest possible value for any other rate. Exceptions: readers take the rate of
- * AAC and MP3 from the packets, and assume 8 kHz mono for G.711. */
+/* True if FLV can store a stream's sample rate and number of channels. It has two bits for the rate and one for the
+ * channels; FFmpeg's muxer writes the nearest value for any other rate. But readers take the rate of AAC and MP3 from
+ * the packets, and assume 8 kHz mono for G.711. */
 static bool is_told_in_flv(const AVCodecParameters *sound) {
   static const int usual[] = {11025, 22050, 44100, 0};
   int rate = sound->sample_rate, channels = sound->ch_layout.nb_channels;

@@ -8,8 +8,8 @@
  * memory is short. */
 AVStream *sound_copy_stream(AVFormatContext *output, const AVStream *from);
 
-/* Tests whether the output's container can store a stream of sound so that programs which read the file learn the
- * sound's sample rate and channels. Returns 1: it can; 0: it cannot; or an FFmpeg error code. */
+/* Tests whether programs can learn the sound's sample rate and channels from the output's container. Returns 1 if they
+ * can; 0 if not; or an FFmpeg error code. */
 int sound_fits(const AVFormatContext *output, const AVStream *sound);
 
 #endif

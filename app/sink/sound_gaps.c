@@ -17,7 +17,7 @@ static double length_of(const AVStream *stream, const AVPacket *packet) {
 }
 
 /* Sets *gap if a packet does not begin where its stream's sound ended, and adds the packet's length to *end. begin: the
- * packet's time; *end: the end of the sound before the packet; both in seconds from the output's time 0. */
+ * packet's time; *end: the end of the sound before it; both in seconds from the output's time 0. */
 static void look_at(const AVStream *stream, const AVPacket *packet, double begin, double *end, bool *gap) {
   if (begin < 0)
     return;

@@ -14,9 +14,9 @@ struct sound_part {
   const atomic_bool *stop; /* a flag that ends the search when it is set; may be NULL */
 };
 
-/* Reads the input, which must be positioned at the start of the part, to the end of the part. gaps has an element for
- * each stream: true if the stream is sound that begins late or early, has a gap, or has more samples than its times
- * allow. Returns 0, or -1 if memory is short. */
+/* Reads the input, positioned at the start of the part, to the end of the part. gaps has an element for each stream:
+ * true if the stream is sound that begins late or early, has a gap, or has more samples than its times allow. Returns
+ * 0, or -1 if memory is short. */
 int sound_gaps_find(AVFormatContext *input, const struct sound_part *part, bool *gaps);
 
 #endif

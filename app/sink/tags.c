@@ -118,8 +118,8 @@ static const struct {
     {"webm", AV_DISPOSITION_FORCED},
 };
 
-/* Returns the marks of a track (such as that the track is a dub) that the container does not store. Of a track of
- * sound, a transport stream stores two marks: for the hearing impaired and for the visually impaired. */
+/* Returns the marks of a track (such as "dub") that the container does not store. For sound, a transport stream stores
+ * only the marks for the hearing impaired and the visually impaired. */
 static int lost_marks(const AVOutputFormat *container, const AVStream *track) {
   int marks =
       track->disposition & (AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT |
@@ -134,8 +134,8 @@ static int lost_marks(const AVOutputFormat *container, const AVStream *track) {
   return marks;
 }
 
-/* True if this track is the default one of its kind, such as sound, and the output will not say so. Nothing is lost if
- * the default track is the first of its kind: if a file names none, players take the first one as the default. */
+/* True if this track is the default of its kind, such as sound, but the output does not mark it. Players then take the
+ * first track of the kind, so nothing is lost if this is the first. */
 static bool loses_default(const AVFormatContext *output, const AVStream *track) {
   if (!(track->disposition & AV_DISPOSITION_DEFAULT) || muxer_is_mp4(output->oformat) ||
       av_match_name(output->oformat->name, "matroska,webm,nut"))
@@ -185,9 +185,9 @@ static int kept_disposition(const AVStream *video) {
                                AV_DISPOSITION_VISUAL_IMPAIRED | AV_DISPOSITION_CLEAN_EFFECTS);
 }
 
-/* Returns how many frames, also a fraction of one, lie between the input's first picture and the time `start`, in
- * seconds after the input's time 0. The result is a little too small, so that a picture whose time the input has
- * rounded to its clock counts as one that is not before `start`. */
+/* Returns how many frames, also a fraction, lie between the input's first picture and `start`, in seconds from the
+ * input's time 0. The result is slightly too small, so that a picture rounded by the input's clock still counts as at
+ * or after `start`. */
 static double frames_before(const AVFormatContext *input, const AVStream *video, AVRational rate, double start) {
   double first = 0, tick = av_q2d(video->time_base), frame = av_q2d(av_inv_q(rate));
   if (video->start_time != AV_NOPTS_VALUE)

@@ -12,9 +12,9 @@
 #include "app/source/protocols.h"
 #include "unet/base/text.h"
 
-/* Schemes of URLs whose receivers expect this container, whatever extension the URL has. page: true: the extension of
- * the URL's page chooses the container if it is known. live: true: the receiver shows pictures as they come; false for
- * TCP and local sockets, which make the sender wait for a slow reader. */
+/* Containers that the receivers of URLs with these schemes expect, whatever the URL's extension is. page: true: the
+ * extension of the URL's page is used instead if it is known. live: true: the receiver shows pictures as they come;
+ * false for TCP and local sockets, where the sender waits for a slow reader. */
 static const struct scheme {
   const char *name, *container;
   bool live, page;
@@ -87,7 +87,7 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
-/* True if a file's name has a place for a number in a form that can mean nothing else: "%04d". */
+/* True if a file's name contains an unambiguous placeholder for a number, such as "%04d". */
 static bool has_padded_number(const char *name) {
   for (const char *at = name; (at = strstr(at, "%0")); at++) {
     size_t digits = strspn(at + 1, "0123456789");
@@ -97,9 +97,9 @@ static bool has_padded_number(const char *name) {
   return false;
 }
 
-/* Fails for a name with a place for a number (frame-%04d.mp4) if the container is a single file, whose name would then
- * contain "%04d". In names of pictures "%d" counts as such a place, too; in others it does not, because of names such
- * as "100%done.mp4". */
+/* Fails for a name with a number placeholder (frame-%04d.mp4) if the container is a single file, whose name would then
+ * contain "%04d". "%d" also counts as a placeholder in names of pictures, but not in others, because of names such as
+ * "100%done.mp4". */
 static int check_number(const struct target *target, struct error *err) {
   static const char pictures[] = "gif,apng,avif,ico,fits";
   const char *name = text_last_part(target->url);
@@ -142,9 +142,9 @@ static const AVOutputFormat *find_streamed(const struct scheme *scheme, const ch
   return container ? container : av_guess_format(scheme->container, NULL, NULL);
 }
 
-/* True if the target's name begins with an unknown protocol ("NAME:"), so that FFmpeg could not open it. Muxers
- * that open their target themselves, except image2, need no protocol; a colon in their target's name may mean
- * something else. */
+/* True if the target's name begins with an unknown protocol ("NAME:"), so that FFmpeg could not open it. Muxers that
+ * open their target themselves, except image2, need no protocol: a colon may have another meaning in their target's
+ * name. */
 static bool lacks_protocol(const struct target *target) {
   bool opens_itself =
       target->container && target->container->flags & AVFMT_NOFILE && strcmp(target->container->name, "image2") != 0;

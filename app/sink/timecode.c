@@ -17,9 +17,8 @@ struct label {
   bool drop;
 };
 
-/* Returns how many frames timecodes of this rate count in a second, such as 30 at 29.97 frames a second; 0: the rate
- * has no timecodes. *slow: set to whether the rate is one of those of 23.976, 29.97 and so on, which are slower than
- * the whole number by a factor of 1.001. */
+/* Returns how many frames a second timecodes of this rate count, such as 30 at 29.97 frames a second; 0: the rate has
+ * no timecodes. *slow becomes true for rates such as 23.976 and 29.97, which are a whole number divided by 1.001. */
 static int frames_counted(AVRational rate, bool *slow) {
   double fps = av_q2d(rate), whole = round(fps);
   *slow = fabs(fps * 1.001 - whole) < rate_error * fps;
@@ -27,8 +26,8 @@ static int frames_counted(AVRational rate, bool *slow) {
   return counts && whole >= 1 && whole <= FRAMES_MOST ? (int)whole : 0;
 }
 
-/* Moves a label that the drop-frame count leaves out to the next one. At the beginning of each minute, but not of every
- * tenth one, drop-frame timecodes leave out two labels for each 30 frames a second. */
+/* Drop-frame timecodes leave out two labels for each 30 frames a second at the beginning of each minute, except each
+ * tenth one. If the label is one of these, moves it to the next label that exists. */
 static void skip_dropped(struct label *label, int frames) {
   int dropped = frames / 15;
   if (label->drop && !label->seconds && label->minutes % 10 && label->frames < dropped)

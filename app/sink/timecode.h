@@ -19,9 +19,9 @@ struct timecode_change {
   double passed; /* number of frames, also a fraction, from the input's first picture to the output's beginning */
 };
 
-/* Changes the timecode in *tags, if there is one, to that of the output's first picture. At another rate it is the
- * nearest timecode to the same time of day. A timecode that is invalid at the input's rate, or for which the output's
- * rate has none, is removed, because a muxer would refuse it or leave it out; a log line says so. */
+/* Changes a timecode in *tags to that of the output's first picture. At another rate, it is the nearest one of the same
+ * time of day. The timecode is removed and a line logged if it is invalid at the input's rate or the output's rate has
+ * no timecodes, because a muxer would refuse it or leave it out. */
 void timecode_settle(AVDictionary **tags, const struct timecode_change *change, const struct log *log);
 
 #endif

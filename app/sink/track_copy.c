@@ -26,10 +26,10 @@ AVStream *track_copy(AVFormatContext *output, const AVStream *from) {
   return stream;
 }
 
-/* Not every muxer of FFmpeg tells which codecs it takes, and some refuse codecs that they claim to take. So this
- * function writes a header with all of the output's streams and `stream` into memory. It writes no trailer, because
- * without packets that leaks or crashes in some muxers. Muxers that open files themselves would leave such files
- * behind, so for these the claim alone is used. */
+/* Some muxers of FFmpeg do not tell which codecs they take, and some refuse codecs that they claim to take. So a header
+ * with all of the output's streams and `stream` is written into memory. No trailer follows, because without packets it
+ * leaks or crashes in some muxers. Muxers that open files themselves would leave files behind; for these the claim is
+ * used. */
 int track_fits(const AVFormatContext *output, const AVStream *stream) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;

@@ -9,8 +9,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "unet/base/platform.h"
 
-/* Largest numbers of packets of video and of sound that wait to be taken. If more packets of video wait, all are
- * dropped, and the decoder continues at a later key frame. 256 packets of sound are 5 s of AAC. */
+/* Largest numbers of video and sound packets that wait to be taken. If more video packets wait, all are dropped, and
+ * the decoder continues at a later key frame. 256 packets of sound are 5 s of AAC. */
 enum { PACKETS_MAX = 512, SOUNDS_MAX = 256 };
 
 struct arrival {
@@ -36,7 +36,7 @@ struct arrivals {
   /* true: packets of video before the first in `waiting` were dropped, and arrivals_take has not reported it yet */
   bool leapt;
   bool needs_key; /* true: all waiting packets were dropped, so new ones are dropped, too, until a key frame comes */
-  int ended;      /* FFmpeg code with which reading ended; 0: reading goes on */
+  int ended;      /* FFmpeg code with which reading ended; 0: reading continues */
 };
 
 /* Drops all packets of video that wait. The caller holds the lock. */

@@ -1,8 +1,6 @@
-/* Reads the packets of a live stream on a thread of its own, as they arrive, so that none waits in the network while
- * another is decoded. When a key frame arrives, the packets of video before it that were not taken yet are dropped, so
- * that the decoder gets to the newest picture soon. Packets of sound are kept in order.
- *
- * Threads: one other thread calls all of these functions. */
+/* Reads the packets of a live stream on a thread of its own as they arrive, so that none waits in the network while
+ * another is decoded. A key frame drops all earlier packets of video that were not taken, so that the newest picture is
+ * decoded soon. Packets of sound stay in order. One other thread calls all of these functions. */
 #ifndef APP_SOURCE_ARRIVALS_H
 #define APP_SOURCE_ARRIVALS_H
 
@@ -20,9 +18,9 @@ struct arrivals;
 int arrivals_start(struct arrivals **arrivals, AVFormatContext *input, int stream, int sound, _Atomic int64_t *heard_ns,
                    struct error *err);
 
-/* Takes the next packet of video. Returns 0 with the packet, which the caller unrefs, and in *arrived_ns the
- * platform_now_ns at which it came; AVERROR(EAGAIN) if none came within wait_ms milliseconds; or the FFmpeg code with
- * which reading has ended. *leapt is set if packets between this one and the one taken before were dropped. */
+/* Takes the next packet of video. Returns 0 with the packet, which the caller unrefs, and its time of arrival
+ * (platform_now_ns) in *arrived_ns; AVERROR(EAGAIN) if none came within wait_ms milliseconds; or the FFmpeg code with
+ * which reading ended. *leapt is set if packets before this one were dropped. */
 int arrivals_take(struct arrivals *arrivals, AVPacket *packet, int64_t *arrived_ns, bool *leapt, int wait_ms);
 
 /* Takes the oldest packet of sound that waits; the caller unrefs it. Returns false if there is none. At most 256

@@ -21,11 +21,10 @@ struct camera_choice {
   double fps;         /* frames a second, within the limits of the camera's mode; 0: unknown */
 };
 
-/* Chooses the camera's best mode. Modes are compared by size first, then by rate, if the wish has a size and a mode is
- * at least as large; else by rate first, then by size. The best mode has the wished size and rate or slightly more;
- * failing that, the nearest is best. A size that the wish lacks counts as 1280x720, a rate as 30 frames a second. Among
- * equal modes the earliest format in camera.c's table wins: NV12, then YUYV, with MJPEG near the end. Returns false if
- * FFmpeg can read none of the camera's modes. */
+/* Chooses the camera's best mode. If the wish has a size, and a mode is at least as large, modes are compared by size
+ * first, then by rate; otherwise by rate first. The best has the wished values or slightly more; if none has, the
+ * nearest. Without a wish, 1280x720 and 30 frames a second are wished. Among equal modes the earliest format in
+ * camera.c's table is chosen: NV12, then YUYV, with MJPEG near the end. Returns false if FFmpeg can read none. */
 bool camera_choose(const struct camera *camera, const struct camera_wish *wish, struct camera_choice *choice);
 /* True if the chosen mode has the size and rate in `wish`. */
 bool camera_meets(const struct camera_choice *choice, const struct camera_wish *wish);

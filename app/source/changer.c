@@ -10,15 +10,15 @@
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
 
-/* What the reader was told last about the end of the source that it reads (reader_end_at). */
+/* Last information sent to the reader about the end of the source that it reads (reader_end_at). */
 struct told_end {
   int number;
   double until;
   bool rounds;
 };
 
-/* The struct is used by the caller's thread only, except that while opening.errand (app/flow/errand.h) runs, the
- * errand's thread uses `opening` (opening.h). */
+/* Only the caller's thread uses the struct, except `opening` (opening.h) while the thread of opening.errand
+ * (app/flow/errand.h) runs. */
 struct changer {
   struct changer_params params;
   struct source_options options;
@@ -26,13 +26,15 @@ struct changer {
   /* The fields of this block tell which sources of the list are read and which are wanted, by their indices in the
    * list. */
   int now; /* index of the source that is read */
-  /* what the user has asked for, or what follows a source that has ended or cannot be opened; it stays here until it is
-   * handed to the reader; index -1: nothing */
+  /* the next source: the user's choice, or what follows a source that has ended or cannot be opened; kept until it is
+   * handed to the reader; index -1: none */
   struct source_request wanted;
   /* the sources that were handed to the reader: handed[0] is the newest one, handed[1] the one before it */
   struct source_request handed[2];
-  bool loops[2];       /* loops[i]: true: the source in handed[i] begins anew at its end (source_options.loop) */
-  bool now_loops;      /* true: the source that is read begins anew at its end by itself (source_options.loop) */
+  bool loops[2];       /* loops[i]: true: the source in handed[i] repeats itself, without being opened again
+                        * (source_options.loop) */
+  bool now_loops;      /* true: the source that is read repeats itself, without being opened again
+                        * (source_options.loop) */
   enum clip_loop loop; /* what follows when the file that is read ends, if no source is cued (chosen to come next) */
   int cued;            /* index of the cued source, which follows in any case when the file that is read ends; -1:
                         * none */
@@ -128,14 +130,14 @@ static bool is_repeated(const struct changer *changer) {
   return alone || changer->loop == CLIP_LOOP;
 }
 
-/* True if a source that is repeated can begin anew at its end by itself (source_options.loop), because all of it is
- * played. */
+/* True if a source that is repeated can repeat itself without being opened again (source_options.loop). It then plays
+ * from its start to its end, so it must have no in or out point. */
 static bool can_loop(const struct changer *changer, int index) {
   const struct playlist_entry *entry = &changer->list.entries[index];
   return is_repeated(changer) && entry->in_s <= 0 && end_of(entry) <= 0;
 }
 
-/* True if the source that is read begins anew at its end by itself, so that nothing has to follow it. */
+/* True if the source that is read repeats itself without being opened again, so that no next source is needed. */
 static bool goes_round(const struct changer *changer) {
   return changer->now_loops && can_loop(changer, changer->now) && changer->cued < 0;
 }
@@ -144,8 +146,8 @@ static struct source_request from_begin(const struct changer *changer, int index
   return (struct source_request){.index = index, .at_s = index < 0 ? 0 : changer->list.entries[index].in_s};
 }
 
-/* Returns the source that follows when the source that is read now ends, and the place in it; index -1: no source
- * follows. */
+/* Returns the source that follows at the end of the source being read, and the position at which it begins; index -1:
+ * none. */
 static struct source_request follower(const struct changer *changer) {
   struct source_request request = from_begin(changer, changer->now);
   request.seeks = request.repeats = true;
@@ -240,18 +242,17 @@ static void forget_dropped(struct changer *changer, int index) {
     changer->dropped = -1;
 }
 
-/* Called when the wanted source, the one at `index`, could not be opened. If it was the cued source (the one that the
- * user has chosen to come next), it is cued no longer; otherwise the next source of the list becomes the wanted one,
- * unless all were tried. */
+/* Called when the wanted source (at `index`) could not be opened. If the user has cued it (chosen it to come next), it
+ * is no longer cued. Otherwise the next source of the list is wanted, unless all were tried. */
 static void try_another(struct changer *changer, int index) {
-  if (changer->cued == index) { /* the source is no longer cued, and nothing else is done; what follows is chosen when
-                                 * the present source has ended */
+  if (changer->cued == index) { /* the source is no longer cued, but the present one continues; the next source is
+                                 * chosen when it has ended */
     changer->cued = changer->wanted.index = -1;
     return;
   }
   changer->wanted = from_begin(changer, adjacent(changer, index, changer->step));
-  /* True if the search for a source that can be opened has come back to the current source, which has not ended.
-   * (Only after its end would it be opened again, to be repeated.) */
+  /* True if the search for a source that can be opened has come round to the current one, which has not ended. (Once
+   * ended, it could be opened again and repeated.) */
   bool stays = changer->wanted.index == current(changer) && !changer->stands_since_ns;
   if (++changer->refusals >= changer->list.count || stays)
     changer->wanted.index = -1;
@@ -267,7 +268,7 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   int index = opening->request.index;
   if (index != changer->wanted.index) {
-    if (index == changer->cued) /* the user has time to cue another source, so the failure is told at once */
+    if (index == changer->cued) /* the failure is reported at once, while the user has time to cue another source */
       refuse(changer, &opening->err, news);
     changer->unready = index;
   } else if (opening->request.seeks) {
@@ -284,8 +285,8 @@ static void pass_over(struct changer *changer, struct changer_news *news) {
   opening->request.index = -1;
 }
 
-/* True if the program waits for a source that does not exist yet: a pipe or an address to which others send, and the
- * last source of a list. Any other source is skipped, so that it does not stop the list. */
+/* True if the program waits for a source that does not exist yet: a pipe or an address to which others send, or the
+ * last source of a list. Any other source is skipped, so that the rest of the list is played. */
 static bool is_waited_for(const struct changer *changer, int index) {
   char resolved[SPEC_MAX];
   struct error ignored;
@@ -313,8 +314,8 @@ static void pass_over_first(struct changer *changer, const struct reader_status 
   changer->wanted = from_begin(changer, adjacent(changer, changer->now, changer->step));
 }
 
-/* The source that the reader has begun with is handed[0], or handed[1] if a further source was handed over before the
- * reader began (status.next). If that was the wanted source, no source is wanted any more. */
+/* The reader has begun with handed[0]; or with handed[1], if a further source was handed over before that
+ * (status.next). If it was the wanted source, no source is wanted any more. */
 void changer_follow(struct changer *changer, const struct reader_status *status) {
   if (status->sources == changer->begun)
     return;
@@ -363,7 +364,7 @@ static void follow_end(struct changer *changer, const struct reader_status *stat
   if ((status->picture && stays <= 0) || (double)(now_ns - changer->stands_since_ns) < stays * 1e9)
     return;
   changer->step = 1;
-  if (changer->loop == CLIP_LOOP) /* the file has ended although it was to begin anew by itself, so it is opened
+  if (changer->loop == CLIP_LOOP) /* the file has ended although it should have repeated itself, so it is opened
                                    * again */
     changer->now_loops = false;
   changer->wanted = follower(changer);
@@ -379,12 +380,12 @@ static void withdraw(struct changer *changer, const struct source_request *next)
   changer->waits = false;
 }
 
-/* Opens the source that comes next or, if it is open, hands it to the reader. While a file is read, its successor is
- * handed over in advance (READER_AT_END), so that the reader continues with it without losing time. A single picture
- * does not end by itself, so its successor is handed over only when the user wants that successor. No source is handed
- * over twice, even if the reader has not begun with it yet. A source that is being opened and does not come next any
- * more is interrupted, because opening may take without end: a pipe that nobody writes, an address where nobody
- * answers. */
+/* Opens the source that comes next or, if it is open, hands it to the reader. A file's successor is handed over in
+ * advance (READER_AT_END), so that the reader continues without a pause. A single picture does not end on its own, so
+ * its successor is handed over only when the user asks for it. No source is handed over twice.
+ *
+ * If another source is to come than the one being opened, that opening is interrupted. It could last for ever, as with
+ * a pipe without a writer or an address that does not answer. */
 static void open_what_comes(struct changer *changer, const struct reader_status *status, struct changer_news *news) {
   struct opening *opening = &changer->opening;
   const struct source_request next = follower(changer), *wanted = &changer->wanted;
@@ -409,7 +410,7 @@ static void open_what_comes(struct changer *changer, const struct reader_status 
     start_opening(changer, &next, news);
 }
 
-/* Tells the reader where the source that it reads ends, if that has changed. */
+/* Passes the end of the source that is read to the reader, if it has changed. */
 static void tell_end(struct changer *changer) {
   const struct told_end end = {changer->begun, end_of(&changer->list.entries[changer->now]), goes_round(changer)};
   const struct told_end *told = &changer->told_end;
@@ -513,7 +514,8 @@ void changer_set_loop(struct changer *changer, enum clip_loop loop) {
 
 void changer_cue(struct changer *changer, int index) {
   changer->given_up = changer->given_up && index == changer->cued;
-  if (index != changer->cued && index == changer->unready) /* the source is opened once more, to tell if it fails */
+  if (index != changer->cued && index == changer->unready) /* the source is opened once more, to find out whether it
+                                                            * fails */
     changer->unready = -1;
   changer->cued = index;
 }

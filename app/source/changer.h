@@ -11,7 +11,7 @@
 
 struct changer;
 
-/* What follows when a file ends: CLIP_LIST: what the list and changer_params.loop say; CLIP_LOOP: the file once more;
+/* What follows when a file ends. CLIP_LIST: as the list and changer_params.loop say; CLIP_LOOP: the same file again;
  * CLIP_HOLD: nothing, its last picture stays. The order is that of the choices of the parameter clip-loop. */
 enum clip_loop { CLIP_LIST, CLIP_LOOP, CLIP_HOLD };
 
@@ -23,7 +23,8 @@ struct changer_params {
   double still_s;    /* seconds for which a single picture stays on screen; 0: until another source is asked for */
   atomic_bool *stop; /* becomes true if the program ends; must outlive reader and changer */
   int first;         /* index (from 0), in the list, of the source to begin with */
-  bool first_loops;  /* true: the source at index `first` begins anew at its end by itself (source_options.loop) */
+  bool first_loops;  /* true: the source at index `first` repeats itself, without being opened again
+                      * (source_options.loop) */
 };
 
 /* Opens a changer, which takes over the list's entries and leaves *list empty. Returns 0, or -1 with err; the caller
@@ -40,23 +41,22 @@ void changer_ask(struct changer *changer, int index);
 /* Reads the current source again from its start; does nothing if another source was asked for. */
 void changer_again(struct changer *changer);
 /* Seeks in the current source to a time in seconds from its beginning (or from source_options.start). The source is
- * opened a second time at that time; until it is open, frames continue from the present position. Does nothing if
- * another source was asked for. If nothing can be read at that time, news.refused says so, and the source goes on. */
+ * opened again at that time; meanwhile frames continue. Does nothing if another source was asked for. If nothing can be
+ * read there, news.refused says so, and the source continues. */
 void changer_seek(struct changer *changer, double seconds);
 /* Returns true while the source is being opened for changer_seek. *seconds: the time that changer_seek was given. */
 bool changer_seeks(const struct changer *changer, double *seconds);
-/* Inserts, after the current source, a file that was dropped on the window, and continues with this file. follows true:
- * the file was dropped together with the file of the last call; it is inserted after that file, and read when that file
- * ends. A file that cannot be opened is removed again and changes nothing else. From now on the list does not end: the
- * last picture stays on screen. Returns 0, or -1 with err. */
+/* Inserts a file that was dropped on the window after the current source, and continues with it. follows: true: it was
+ * dropped together with the last call's file, and is inserted and read after that one. A file that cannot be opened is
+ * removed again. From now on the last picture stays on screen at the list's end. Returns 0, or -1 with err. */
 int changer_drop(struct changer *changer, const char *path, bool follows, struct error *err);
 
-/* Says what follows when the present file ends. After a value other than CLIP_LIST was set, the list does not end any
+/* Sets what follows when the present file ends. Once a value other than CLIP_LIST was set, the list does not end any
  * more: the last picture stays on screen. */
 void changer_set_loop(struct changer *changer, enum clip_loop loop);
-/* Cues the source of this index: it follows when the present file ends, whatever changer_set_loop says; -1: none is
- * cued. A source is no longer cued once it has begun, or if it cannot be opened when it is to begin. A file is opened
- * at once; if that fails, news.refused says so, and opening is tried again at the end of the present file. */
+/* Cues the source of this index, which then follows at the end of the present file, whatever changer_set_loop says; -1:
+ * none is cued. It is no longer cued once it has begun, or cannot be opened when it is due. A file is opened at once.
+ * If that fails, news.refused says so, and opening is tried again at the end of the present file. */
 void changer_cue(struct changer *changer, int index);
 /* Returns the index of the source that is cued; -1: none. */
 int changer_cued(const struct changer *changer);
@@ -84,9 +84,9 @@ void changer_follow(struct changer *changer, const struct reader_status *status)
 bool changer_is_at(const struct changer *changer, const struct reader_status *status);
 /* Returns the index of the source that is read. */
 int changer_now(const struct changer *changer);
-/* Returns the index of the source that is wanted but was not handed to the reader yet: the user has asked for it, or it
- * follows a source that has ended or cannot be opened. If there is none, returns the index of the source that is read
- * or that the reader is about to begin. */
+/* Returns the index of the source that is wanted but was not handed to the reader yet, because the user has asked for
+ * it, or a source has ended or cannot be opened. If there is none, returns the source that the reader reads or is about
+ * to begin. */
 int changer_wanted(const struct changer *changer);
 /* Returns the index of the source that is wanted or read at present, but is still being opened; -1: there is none.
  * *since_ns: the time at which changer_turn first saw that. A source that the reader has lost, and tries to open again,

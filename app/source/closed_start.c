@@ -59,7 +59,7 @@ static bool is_slice(enum AVCodecID codec, const struct unit *unit, int *type) {
   return codec == AV_CODEC_ID_H264 ? *type >= H264_SLICE && *type <= H264_IDR : *type < HEVC_SLICES_END;
 }
 
-/* True for an IDR picture, before which the decoder gives out all earlier pictures. An IDR picture of HEVC may have a
+/* True for an IDR picture, before which the decoder returns all earlier pictures. An IDR picture of HEVC may have a
  * flag that makes the decoder drop the earlier pictures instead; for such a picture the result is false. */
 static bool is_closed(enum AVCodecID codec, const struct unit *slice, int type) {
   if (codec == AV_CODEC_ID_H264)

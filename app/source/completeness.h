@@ -1,6 +1,5 @@
-/* Checks whether a file was read completely, by comparing with what its container states. The check uses an index, a
- * number of frames or a duration that the muxer wrote into the header, and the file's size. FFmpeg's own estimates,
- * from a bit rate or from the end of the file, are not used. */
+/* Checks if a file was read completely, by what its muxer stored in it: an index, a number of frames or a duration; and
+ * by the file's size. FFmpeg's estimates, from a bit rate or the end of the file, are not used. */
 #ifndef APP_SOURCE_COMPLETENESS_H
 #define APP_SOURCE_COMPLETENESS_H
 
@@ -36,7 +35,7 @@ struct completeness {
 /* Starts to count packets and pictures. Must be called when the streams of `input` are known. */
 void completeness_begin(struct completeness *completeness, AVFormatContext *input, const AVStream *stream);
 /* True if the header's duration is that of the whole file (whole_file), which may end with the sound instead of the
- * video. Then the packets of all streams must be read and counted to tell whether the file is complete. */
+ * video. Then the packets of all streams must be read and counted to check that the file is complete. */
 bool completeness_wants_all(const struct completeness *completeness);
 /* Counts a packet of any stream that was read. */
 void completeness_add(struct completeness *completeness, const AVPacket *packet);
@@ -45,9 +44,8 @@ void completeness_give(struct completeness *completeness, const AVFrame *frame);
 /* Forgets packets that were in the decoder and whose pictures will not come. Must be called after the decoder was
  * flushed. */
 void completeness_restart(struct completeness *completeness);
-/* Returns the number of packets of which the decoder made no picture, because some decoders drop pictures without an
- * error. Returns 0 for codecs whose numbers of packets and pictures may differ. Must be called after the decoder has
- * given its last picture. */
+/* Returns the number of packets that gave no picture, because some decoders drop pictures without an error. Returns 0
+ * for codecs in which packets and pictures may differ in number. Call it only after the decoder's last picture. */
 long completeness_missing(const struct completeness *completeness);
 /* Checks that the file was read completely. Three things must hold: all that the file's header states was read, the
  * file has not become shorter, and the last packet of video is complete. name: name of the input in messages. Returns

@@ -46,10 +46,9 @@ const int *convert_matrix(enum color_matrix matrix) {
   return sws_getCoefficients(spaces[matrix]);
 }
 
-/* Returns the engine's pixel format into which a format that the engine does not read is converted. Stores FFmpeg's
- * name for the engine's format in *to. RGB, and every format whose alpha is kept, becomes RGBA. YUV of more than 8 bits
- * becomes P010, except at odd sizes, at which swscale leaves the last chroma samples of P010 unwritten. All else
- * becomes YUV420P. */
+/* Chooses the engine's pixel format for a format that it does not read, and stores FFmpeg's name for it in *to. RGB,
+ * palettes, and formats whose alpha is kept become RGBA. YUV of more than 8 bits becomes P010, except at odd sizes,
+ * where swscale does not write the last chroma samples of P010. All else becomes YUV420P. */
 static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, int width, int height,
                                     enum AVPixelFormat *to) {
   if (alpha || from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
@@ -172,8 +171,8 @@ static int narrow(struct convert *convert, const AVFrame *in, struct frame *fram
   return 0;
 }
 
-/* Returns the index, 0 or 1, of the larger number in a row of the display matrix; -1 if the other number does not count
- * as 0 (MATRIX_ROUNDING). (Some programs write a matrix that also scales, with rounded numbers.) */
+/* Returns the index, 0 or 1, of the larger number in a row of the display matrix; -1 if the other number is too large
+ * to count as 0 (MATRIX_ROUNDING). (Some programs write a scaled matrix with rounded numbers.) */
 static int find_unit(const int32_t row[2]) {
   int64_t size[2] = {llabs((int64_t)row[0]), llabs((int64_t)row[1])};
   int larger = size[1] > size[0];
@@ -298,9 +297,9 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
   return 0;
 }
 
-/* True if a frame must be copied: because its planes are a driver's buffers (convert.copies), or because a GPU reads it
- * and no decoder has written it to page-locked memory, which the GPU can read (screens, raw video). The reading thread
- * makes the copy, since otherwise the engine's thread would lose time for it in each frame. */
+/* True if a frame must be copied: its planes are a driver's buffers (convert.copies), or a GPU reads it but it is not
+ * in page-locked memory, because no decoder wrote it (screens, raw video). The reading thread copies it, so that the
+ * engine's thread loses no time. */
 static bool is_to_be_copied(const struct convert *convert, const AVFrame *in) {
   return convert->copies || (convert->gpu.impl && !convert->unlocked && !frame_memory_holds(in));
 }
@@ -387,8 +386,8 @@ static int convert_host(struct convert *convert, AVFrame *in, struct frame *fram
   return failed;
 }
 
-/* Converts a frame of HDR to SDR. *aspect: width divided by height of the new picture's pixels, if the frame's pixels
- * were square; not exactly 1 if the new size was rounded. Returns 0, or -1 with err. */
+/* Converts a frame of HDR to SDR. *aspect: pixel aspect ratio (width divided by height) of the new picture, if the
+ * frame's was 1; it differs slightly from 1 if the new size was rounded. Returns 0, or -1 with err. */
 static int map_tones(struct convert *convert, AVFrame *in, float *aspect, struct error *err) {
   char reason[128];
   int width = in->width, height = in->height;

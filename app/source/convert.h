@@ -29,8 +29,8 @@ struct convert {
   int scaler_key[6];         /* parameters for which the scaler is set up: width, height, both formats, matrix, range */
   struct gamut gamut;        /* tables that convert colours with wider primaries to BT.709 */
   struct tone_map *tone_map; /* converter of HDR to SDR; NULL: HDR is passed on unchanged */
-  /* width divided by height of a tone-mapped frame's pixels, if the original's pixels were square; not 1 if the new
-   * size was rounded; 0: exactly 1 */
+  /* pixel aspect ratio (width / height) of a tone-mapped frame whose original has square pixels: not 1 if the new size
+   * was rounded; 0: exactly 1 */
   float aspect;
   AVFrame *deep; /* RGBA picture with 16 bits per channel, to which a frame with wider primaries is converted first; its
                   * colours are then converted to BT.709 */
@@ -48,9 +48,9 @@ bool convert_turns(const struct convert *convert);
 /* True if the orientation swaps width and height. */
 bool convert_swaps_sides(const struct convert *convert);
 
-/* Converts `in` to *frame: sets the picture, format, size, matrix and range and, if tone mapping has changed the shape
- * of `in` by rounding, sample_aspect. If the picture refers to the planes of `in`, the frame takes over the reference,
- * and `in` is empty afterwards. Returns 0, or -1 with err. */
+/* Converts `in` to *frame: sets picture, format, size, matrix and range. Also sets sample_aspect if tone mapping has
+ * changed the shape by rounding. If the picture uses the planes of `in`, the frame takes over that reference, and `in`
+ * becomes empty. Returns 0, or -1 with err. */
 int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err);
 
 /* Returns FFmpeg's name for a pixel format of struct frame. */

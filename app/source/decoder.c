@@ -32,9 +32,9 @@ struct decoder {
   bool ended; /* true: the decoder was told that no packet follows */
   bool waits; /* true: software decodes now, and leaves packets out until a key frame comes */
   int waited; /* number of packets left out so far while `waits` was true, that is, before a key frame came */
-  /* Copies of packets. While hardware decodes: all packets sent so far, until the first picture comes; after that,
-   * unless the source is live, the packets from the last key frame on. After the hardware has failed: the packets that
-   * software decodes before any new one. */
+  /* Copies of packets. Before hardware gives its first picture: all packets sent so far. After that, unless the source
+   * is live: the packets from the last key frame on. After hardware has failed: the packets that software decodes
+   * before any new one. */
   struct kept_packet kept[KEPT_MOST];
   int kept_count, next; /* number of packets in `kept`, and index in it of the packet that software decodes next */
   bool kept_all; /* true: `kept` has every packet since the last key frame or, if none has come, since the beginning */
@@ -79,7 +79,7 @@ static void bring_numbers(AVCodecContext *context) {
   context->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
 }
 
-/* Does nothing: FFmpeg from version 6 passes opaque_ref from packets to pictures by itself. */
+/* Does nothing: FFmpeg from version 6 itself passes opaque_ref from packets to pictures. */
 static void pass_number(AVCodecContext *context, const AVPacket *packet) {
   (void)context;
   (void)packet;
@@ -124,9 +124,9 @@ static bool is_from(const AVFrame *frame, const AVPacket *packet) {
   return number != AV_NOPTS_VALUE && number == number_in(packet->opaque_ref) && frame->pts == packet->pts;
 }
 
-/* Returns the index in `kept` of the packet that a picture comes from; -1: `kept` does not have this packet. In VP9 and
- * AV1, one packet may contain a picture that a later packet shows. Such a picture has the number of the first packet
- * and the time of the later one; the later one's index is returned. */
+/* Returns the index in `kept` of a picture's packet; -1: it is not there. In VP9 and AV1, a packet may contain a
+ * picture that a later packet shows. That picture has the first packet's number and the later packet's time; the later
+ * packet's index is returned. */
 static int find(const struct decoder *decoder, const AVFrame *frame) {
   for (int i = 0; i < decoder->kept_count; i++)
     if (is_from(frame, decoder->kept[i].packet))
@@ -137,11 +137,10 @@ static int find(const struct decoder *decoder, const AVFrame *frame) {
   return -1;
 }
 
-/* Notes that hardware has put out this picture: marks the picture's packet in `kept`, so that software, if it takes
- * over, does not put out the same picture again. Software would begin at the last key frame, so if this packet is one,
- * the packets before it are dropped from `kept`. They stay if the picture only starts a gradual refresh of H.264:
- * FFmpeg marks its packet as a key frame, but software cannot begin with this packet. For a live source all of `kept`
- * is dropped, because software would wait for the next key frame. */
+/* Notes that hardware has given out this picture. Its packet in `kept` is marked, so that software, if it takes over,
+ * does not give the picture out again. If the packet is a key frame, where software would begin, earlier packets are
+ * dropped. They stay at the start of a gradual refresh of H.264, because software cannot begin there, although FFmpeg
+ * marks a key frame. For a live source all packets are dropped, because software would wait for the next key frame. */
 static void note_given(struct decoder *decoder, const AVFrame *frame) {
   if (!decoder->began)
     log_line(decoder->params.log, LOG_INFO, "%s: %s decodes it", decoder->params.spec, decoder->params.hardware->what);
@@ -159,9 +158,8 @@ static void note_given(struct decoder *decoder, const AVFrame *frame) {
     forget(decoder, i);
 }
 
-/* True if hardware has already given out the picture that software has just decoded, so that this picture must be left
- * out. Also empties `kept` (the packets that software decodes again after hardware has failed) once all of its packets
- * were sent to software and software gives the picture of a later packet. */
+/* True if hardware has already given out the picture that software has just decoded, so that it must be left out. Also
+ * empties `kept` once all of its packets were sent to software, and a picture is from a later packet. */
 static bool was_given(struct decoder *decoder, const AVFrame *frame) {
   int i = find(decoder, frame);
   if (i < 0 && decoder->next == decoder->kept_count)
@@ -190,8 +188,8 @@ static void choose_threads(AVCodecContext *context, bool live) {
 }
 
 /* True if the codec's decoder gives pictures in display order even in low-delay mode, in which it must not hold
- * pictures back. In this mode, decoders of MPEG-1, 2, 4 and similar codecs give each picture as soon as it is decoded,
- * and so in the wrong order. */
+ * pictures back. Decoders of MPEG-1, 2, 4 and similar codecs then give each picture once it is decoded, and so in the
+ * wrong order. */
 static bool keeps_order(enum AVCodecID codec) {
   const AVCodecDescriptor *about = avcodec_descriptor_get(codec);
   return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || !about || !(about->props & AV_CODEC_PROP_REORDER);
@@ -308,9 +306,9 @@ static bool has_failed(const struct decoder *decoder, int code) {
          (code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF && code != AVERROR_INVALIDDATA);
 }
 
-/* Closes the hardware decoder and opens the software decoder. If `kept` lacks no packet, software begins with `kept`;
- * else with the next key frame or, if hardware has given no picture, with the next packet. If hardware must decode and
- * has given no picture, sets `failure` instead. reason: for the log. Returns 0 or an FFmpeg code. */
+/* Changes from hardware to software. If `kept` is complete, software begins with it; else with the next key frame or,
+ * if hardware has given no picture, with the next packet. If hardware must decode and has given no picture, sets
+ * `failure` instead. reason: for the log. Returns 0 or an FFmpeg code. */
 static int fall_back(struct decoder *decoder, const char *reason) {
   const struct decoder_params *params = &decoder->params;
   const struct hardware *hardware = decoder->hardware;
@@ -341,9 +339,9 @@ static bool needs_key_frame(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
 
-/* True if a packet is to be left out, because software waits for a key frame. A live stream may never have a key frame,
- * because it is refreshed gradually; so after some time its packets are decoded anyway. FFmpeg's H.264 decoder gives
- * the pictures of such packets only if a flag asks for them. */
+/* True if a packet is to be left out, because the software decoder waits for a key frame. After some time packets are
+ * decoded anyway: a live stream that is refreshed gradually has no key frames. FFmpeg's H.264 decoder then needs a flag
+ * to return pictures. */
 static bool is_left_out(struct decoder *decoder, const AVPacket *packet) {
   bool patient =
       !decoder->params.live || decoder->waited < WAITED_MOST || needs_key_frame(decoder->params.video->codec_id);
@@ -358,16 +356,15 @@ void decoder_expect(struct decoder *decoder, enum AVCodecID codec) {
   decoder->expected = codec;
 }
 
-/* For a packet of another codec than the previous packets: keeps a copy of it in decoder->behind until change_codec,
- * and makes the decoder context give out the pictures that it still holds. Returns 0 or an FFmpeg code. */
+/* For the first packet of another codec: keeps a copy of it in decoder->behind until change_codec, and makes the
+ * decoder context return its remaining pictures. Returns 0 or an FFmpeg code. */
 static int hold_back(struct decoder *decoder, const AVPacket *packet) {
   decoder->behind = av_packet_clone(packet);
   return decoder->behind ? avcodec_send_packet(decoder->context, NULL) : AVERROR(ENOMEM);
 }
 
-/* Called when the old decoder context has given out all its pictures after a change of codec. Opens a context for the
- * new codec, and sends it the new codec's first packet, which was held back in decoder->behind. Returns 0 or an FFmpeg
- * code. */
+/* Called after a change of codec, when the old decoder context has returned all its pictures. Opens a context for the
+ * new codec, and sends it the codec's first packet, kept in decoder->behind. Returns 0 or an FFmpeg code. */
 static int change_codec(struct decoder *decoder) {
   const AVCodec *codec = avcodec_find_decoder(decoder->expected);
   avcodec_free_context(&decoder->context);

@@ -1,7 +1,7 @@
-/* Decodes one video: with FFmpeg's software decoder, or with hardware while that works. If hardware does not take the
- * video at all, software decodes it from the first packet on. If hardware fails later, software continues at the next
- * key frame. Unless the source is live, software begins at the last key frame instead, if that is not too far back;
- * pictures that were given out already are not given out again.
+/* Decodes one video: with hardware as long as that works, otherwise with FFmpeg's software decoder. If hardware does
+ * not take the video at all, software decodes it from the first packet on. If it fails later, software continues at the
+ * next key frame; or, unless the source is live, at the last one if that is not too far back. No picture is given out
+ * twice.
  *
  * One thread at a time uses a decoder, except for decoder_hardware. */
 #ifndef APP_SOURCE_DECODER_H
@@ -41,12 +41,12 @@ void decoder_close(struct decoder **decoder);
 int decoder_send(struct decoder *decoder, AVPacket *packet);
 int decoder_receive(struct decoder *decoder, AVFrame *frame);
 void decoder_flush(struct decoder *decoder);
-/* Tells that the packets sent from now on are of this codec, each a complete picture. If the codec differs from the one
- * before, the decoder first gives the pictures of the packets before. Only for software decoders. */
+/* Announces that packets from now on are of this codec, each a complete picture. If the codec has changed, the decoder
+ * first gives the remaining pictures of the old one. Only for software decoders. */
 void decoder_expect(struct decoder *decoder, enum AVCodecID codec);
-/* Continues with a software decoder, because the hardware's pictures cannot be read. The software decoder begins where
- * it would after a failure of the hardware (see the head of this file). why: the reason, for the log. Returns 0 (also
- * if software decodes already) or an FFmpeg code. */
+/* Continues with a software decoder, because the hardware's pictures cannot be read. It begins as after a failure of
+ * the hardware (see the top of this file). why: the reason, for the log. Returns 0 (also if software already decodes)
+ * or an FFmpeg code. */
 int decoder_leave_hardware(struct decoder *decoder, const char *why);
 /* True if hardware must decode (decoder_params.must) and has failed before its first picture. err, which may be NULL,
  * then gets the message. */

@@ -66,9 +66,9 @@ int deinterlacer_send(struct deinterlacer *deinterlacer, AVFrame *frame) {
   return filter_chain_send(chain, NULL);
 }
 
-/* Called after a filter chain has given out its last picture. Frees that chain, and builds another one for the frame
- * that waits in `next`. Returns 0 or an FFmpeg error code; if no frame waits, AVERROR_EOF or, if more frames will be
- * sent, AVERROR(EAGAIN). */
+/* Called when a filter chain has given its last picture. Frees it, and builds another for the frame that waits in
+ * `next`. Returns 0 or an FFmpeg error code. If no frame waits, returns AVERROR(EAGAIN), or AVERROR_EOF if no more
+ * frames will be sent. */
 static int go_on(struct deinterlacer *deinterlacer) {
   filter_chain_free(&deinterlacer->chain);
   if (deinterlacer->next->buf[0])

@@ -20,16 +20,15 @@ static int even_part(int side, double fraction) {
   return part < 2 || part > side ? side : part;
 }
 
-/* Returns the part in the middle of the frame that has the fraction `wide` of the frame's width and the fraction `high`
- * of its height. The part's borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
+/* Returns the middle part of the frame, with the fraction `wide` of the frame's width and the fraction `high` of its
+ * height. Its borders are at even pixels, because 2 x 2 pixels may share one chroma sample. */
 static struct mixture_part middle_of(const struct frame *frame, double wide, double high) {
   int width = even_part(frame->width, wide), height = even_part(frame->height, high);
   return (struct mixture_part){even((frame->width - width) / 2.0), even((frame->height - height) / 2.0), width, height};
 }
 
-/* For a fade, finds which part of the frame `from` is drawn onto which part of a frame that is as large as `to`. Both
- * frames are later cropped to the aspect ratio `shape` (width / height); the parts are chosen so that the visible
- * middle of `from` covers the visible middle of `to`. */
+/* For a fade, finds which part of `from` is drawn onto which part of a frame as large as `to`. Both are later cropped
+ * to the aspect ratio `shape` (width / height). The visible middle of `from` must cover the visible middle of `to`. */
 static void find_parts(const struct frame *from, const struct frame *to, double shape, struct mixture_part *of,
                        struct mixture_part *at) {
   double from_shape = frame_aspect(from), to_shape = frame_aspect(to), seen = shape > 0 ? shape : to_shape;

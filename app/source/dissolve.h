@@ -19,17 +19,17 @@ struct dissolve {
   struct surfaces mixed_there;
   struct SwsContext *scaler;
   int scaler_key[SCALER_KEY]; /* values for which the scaler was made */
-  /* Of the source that fades out: `from` is the frame that was last converted to the other source's format and size,
-   * `converted` is that conversion's result. Neither of the two has planes before the first conversion. */
+  /* from: the last frame of the source that fades out; converted: that frame in the other source's format and size.
+   * Neither has planes before the first conversion. */
   struct frame from, converted;
 };
 
 /* Sets up a struct dissolve. gpu: the GPU that reads the mixtures; its impl NULL: there is none. */
 void dissolve_init(struct dissolve *dissolve, const struct gpu *gpu);
-/* Mixes two frames to a new one, *out: its pixels are `share` * `to` + (1 - `share`) * `from`, its other fields those
- * of `to`. shape: aspect ratio (width / height) to which frames are cropped afterwards; 0: not known, and that of `to`
- * is used. If the frames have different aspect ratios, `from` is scaled so that its part that remains after cropping
- * covers that of `to`. The caller releases *out. Returns 0, or -1 with err. */
+/* Mixes two frames to a new one, *out. Its pixels are `share` * `to` + (1 - `share`) * `from`; its other fields are
+ * those of `to`. If their aspect ratios differ, `from` is scaled so that its visible part covers that of `to`. shape:
+ * aspect ratio (width / height) to which frames are cropped later; 0: unknown, and that of `to` is used. The caller
+ * releases *out. Returns 0, or -1 with err. */
 int dissolve_mix(struct dissolve *dissolve, const struct frame *from, const struct frame *to, double shape, float share,
                  struct frame *out, struct error *err);
 /* Releases the frame that dissolve_mix converted last and keeps for its next call. Called when a fade has ended. */

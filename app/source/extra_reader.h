@@ -1,6 +1,6 @@
-/* A second reader, in addition to the one that reads the list of sources. It reads the file that is shown while a
- * source is lost, or the previous source while the next one fades in. The reader may need as long to end as it needs to
- * read one frame, so a background thread waits for its end. One thread at a time calls these functions. */
+/* A second reader beside the one for the list of sources. It reads the file that is shown while a source is lost, or
+ * the previous source while the next one fades in. A read may take long, so a background thread waits for the reader's
+ * end. One thread at a time calls these functions. */
 #ifndef APP_SOURCE_EXTRA_READER_H
 #define APP_SOURCE_EXTRA_READER_H
 

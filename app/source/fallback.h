@@ -1,8 +1,6 @@
-/* A file that is shown in the place of a camera or stream for as long as that is lost. It is read by a reader of its
- * own, which gives its frames to the mixer, while the camera's reader tries to open the camera again.
- *
- * Threads: one thread calls all of these functions; none of them waits for the file, except fallback_open and
- * fallback_close. */
+/* A file that is shown while a camera or stream is lost. Its own reader gives its frames to the mixer, while the
+ * camera's reader tries to open the camera again. One thread calls all of these functions; only fallback_open and
+ * fallback_close wait for the file. */
 #ifndef APP_SOURCE_FALLBACK_H
 #define APP_SOURCE_FALLBACK_H
 
@@ -11,8 +9,8 @@
 struct fallback;
 
 /* Opens the file once, to test that it can be shown, and closes it again. `file`, `mixer`, and what `options` points to
- * must outlive the fallback. Options that apply only to the sources of the command line (playlist_narrow) are left out.
- * Returns 0, or -1 with err. */
+ * must outlive the fallback. Options for the command line's sources only (playlist_narrow) are left out. Returns 0, or
+ * -1 with err. */
 int fallback_open(struct fallback **fallback, const char *file, const struct source_options *options,
                   struct mixer *mixer, struct error *err);
 /* Begins to show the file when the source has been lost for after_s seconds at time now_ns (platform_now_ns), and stops

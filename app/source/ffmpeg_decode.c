@@ -67,8 +67,8 @@ static void count_damage(struct ffmpeg_source *from) {
     from->gave_up = true;
 }
 
-/* Handles an error of the decoder. Returns 0 to go on, or -1 with err. A live source goes on even if memory is short,
- * because newer frames matter more than the lost one. */
+/* Handles an error of the decoder. Returns 0 to continue, or -1 with err. A live source continues even if memory is
+ * short, because newer frames matter more than the lost one. */
 static int decoder_failed(struct ffmpeg_source *from, int code, struct error *err) {
   if (decoder_refused(from->decoder, err))
     return -1;
@@ -79,7 +79,7 @@ static int decoder_failed(struct ffmpeg_source *from, int code, struct error *er
   return 0;
 }
 
-/* Tells the decoder that no packet follows, so that it gives out the frames that it still holds. */
+/* Tells the decoder that no packet follows, so that it returns its remaining frames. */
 static void drain(struct ffmpeg_source *from) {
   decoder_send(from->decoder, NULL);
   from->draining = true;
@@ -129,13 +129,12 @@ static int read_packet(struct ffmpeg_source *from, int *failure) {
   return code;
 }
 
-/* Looks for a join (a timestamp discontinuity, joins.h) at a packet of video, and shifts the packet's times so that the
- * video's times rise over all joins. At a join in an MPEG transport stream the packets' counter begins anew, too, so
- * that FFmpeg's demuxer marks one of the last packets before it as damaged: that packet is subtracted from `damaged`
- * again. */
+/* Looks for a join (a timestamp discontinuity, joins.h) at a packet of video, and shifts the packet's times so that
+ * they rise over all joins. In an MPEG transport stream, the packets' counter also begins again at a join, and FFmpeg's
+ * demuxer marks one of the last packets before it as damaged; `damaged` no longer counts that packet. */
 static void note_time(struct ffmpeg_source *from) {
-  /* a packet that is marked as damaged at most this many packets before a join (place where timestamps begin again) is
-   * damaged only because of the join */
+  /* a packet marked as damaged at most this many packets before a join (where timestamps begin again) is damaged only
+   * because of the join */
   enum { NEAR = 3 };
   int part = from->joins.newest;
   joins_note(&from->joins, from->packet);
@@ -147,9 +146,9 @@ static void note_time(struct ffmpeg_source *from) {
   joins_shift(&from->joins, from->packet);
 }
 
-/* Reads the next packet into from->packet: a packet of any stream or, if the thread from->arrivals reads the input, a
- * packet of video. Returns 0 or an FFmpeg code. *failure, which the caller sets to 0, gets the code of an error with
- * which reading ended. It stays 0 if that thread reads the input, and for a picture sequence. */
+/* Reads the next packet into from->packet: of any stream or, if the thread of from->arrivals reads the input, of the
+ * video. Returns 0 or an FFmpeg code. *failure must be 0 before; it gets the code of an error that ended reading. It
+ * stays 0 for a picture sequence, and if that thread reads. */
 static int take_packet(struct ffmpeg_source *from, int *failure) {
   bool leapt = false;
   int64_t at_ns;

@@ -26,8 +26,8 @@ static int64_t bytes_heard(const struct ffmpeg_source *from) {
   return from->input && from->input->pb ? from->input->pb->bytes_read : -1;
 }
 
-/* True if the input gave no sign of life for too long. While the input is being opened, the connection and each byte
- * are signs of life; after that, each packet of video is such a sign. */
+/* True if the input has sent nothing for too long. While it is being opened, being connected and each byte count; after
+ * that, only packets of video. */
 bool input_is_silent(struct ffmpeg_source *from) {
   int64_t now_ns = platform_now_ns();
   if (!from->watched)
@@ -72,8 +72,8 @@ bool input_paces_itself(const struct ffmpeg_source *from) {
   return ffmpeg_is_device(format) || is_live_url(from->spec) || input_is_stream(from);
 }
 
-/* True if the input's pictures are uncompressed and lie in buffers of a device's driver, which has only few and frees
- * them when it is closed. (Pictures of screens are in ordinary memory.) */
+/* True if the input's pictures are uncompressed and in a device driver's buffers. The driver has only few, and frees
+ * them when the device is closed. (A screen's pictures are in ordinary memory.) */
 bool input_lends_few(const struct ffmpeg_source *from) {
   const AVInputFormat *format = from->input->iformat;
   return ffmpeg_is_device(format) && !av_match_name("x11grab", format->name) &&
@@ -142,7 +142,7 @@ int input_open(struct ffmpeg_source *from, struct error *err) {
     from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
   }
-  /* In live mode the window itself tells that its source waits for a writer, so no line is logged. */
+  /* in live mode the window itself shows that the source waits for another program to write to the pipe */
   const struct log *log = from->options.live ? NULL : from->options.log;
   if (pipe_input_open(&from->pipe, from->spec, &interrupt, log, err))
     return -1;

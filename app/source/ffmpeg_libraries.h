@@ -1,8 +1,6 @@
-/* Opens FFmpeg's libavdevice and libavfilter only when they are needed: loading the fifty libraries on which these two
- * depend would take a third of the time of each start of the program. The two stay open, because libavformat then knows
- * libavdevice's devices.
- *
- * Threads: any. */
+/* Opens FFmpeg's libavdevice and libavfilter only when needed, because loading the fifty libraries that they use would
+ * take a third of the program's start. They stay open, because libavformat then refers to libavdevice's devices. Any
+ * thread may call these functions. */
 #ifndef APP_SOURCE_FFMPEG_LIBRARIES_H
 #define APP_SOURCE_FFMPEG_LIBRARIES_H
 
@@ -36,10 +34,10 @@ struct ffmpeg_filters {
   __typeof__(&av_buffersink_get_time_base) sink_time_base;
 };
 
-/* ffmpeg_open_devices opens libavdevice, ffmpeg_open_filters libavfilter; each stores the addresses of the library's
+/* ffmpeg_open_devices opens libavdevice, and ffmpeg_open_filters libavfilter; they store the addresses of the library's
  * functions in the struct. They return 0, or -1 with err, whose status is `status`; the caller prefixes the message
- * with the name of what needs the library. After ffmpeg_open_devices, libavformat finds devices by name. devices NULL:
- * the caller needs no function of it. */
+ * with what needs the library. After ffmpeg_open_devices, libavformat finds devices by name. devices NULL: no functions
+ * are needed. */
 int ffmpeg_open_devices(struct ffmpeg_devices *devices, enum status status, struct error *err);
 int ffmpeg_open_filters(struct ffmpeg_filters *filters, enum status status, struct error *err);
 

@@ -1,8 +1,9 @@
-/* Lets a looping input start again after its end; a round is one pass through the input. If the input's first packet
- * allows it, the decoder gets that packet directly after the last one, as if the file went on. So the decoder keeps its
- * threads, its hardware, and the pictures that it still holds. Times in the decoder rise from round to round, which
- * tells rounds apart; frames get the file's own times back. If the packet does not allow it, the decoder first gives
- * out all that it holds and is flushed. */
+/* Lets a looping input start again after its end; a round is one pass through it. If the first packet allows it, the
+ * decoder gets it directly after the last one, as if the file went on. It then keeps its threads, its hardware and the
+ * pictures that it holds. Otherwise the decoder first returns all pictures and is flushed.
+ *
+ * Times in the decoder rise from round to round, so that rounds can be told apart; frames get the file's own times
+ * back. */
 #include "app/source/ffmpeg_source.h"
 
 #include <math.h>
@@ -25,8 +26,7 @@ static void begin_round(struct ffmpeg_source *from) {
   from->loop_shift = from->clock.last + from->clock.step;
 }
 
-/* packets: reading continues at the input's start after its end, with times that rise from round to round (pass through
- * the input) */
+/* True if the packets that are read belong to the next round (pass through the looping input). */
 
 static bool reads_next(const struct rounds *rounds) {
   return rounds->sought || rounds->held || rounds->ahead;
@@ -93,8 +93,8 @@ static void note_times(struct rounds *rounds, const AVPacket *packet) {
 }
 
 /* Called with the first packet of a new round (pass through the looping input), if the decoder is not flushed between
- * the rounds. Sets sent_shift, the number added to packets' times, so that this round's times come after all those that
- * the decoder has received before. */
+ * the rounds. Sets sent_shift, which is added to packets' times, so that this round's times follow those of the round
+ * before. */
 static void begin_sending(struct rounds *rounds, const AVPacket *packet) {
   int64_t first = earlier_time(packet);
   rounds->sought = false;

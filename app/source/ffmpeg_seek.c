@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* If the order of decoding differs from that of showing, a seek may find a key frame that is decoded before the wanted
- * time, but shown after it. It is shown at most this many seconds after the wanted time. */
+/* If pictures are not decoded in the order of showing, a seek may find a key frame that is decoded before the wanted
+ * time but shown up to this many seconds after it. */
 static const double reordered_seconds = 1;
 
 void seek_landed(struct ffmpeg_source *from, bool unsure) {

@@ -37,11 +37,11 @@ struct rounds {
   /* time in the decoder minus time in the file, in the stream's time base. sent_shift: for packets that are sent to the
    * decoder now; given_shift: for frames that the decoder gives now */
   int64_t sent_shift, given_shift;
-  /* times in the decoder, in the stream's time base. begin: begin of the pass through the input whose packets were sent
-   * last; end: end of all packets sent so far */
+  /* packet times as sent to the decoder, in the stream's time base. begin: start of the current pass through the input;
+   * end: end of all packets sent so far */
   int64_t begin, end;
-  /* times in the file, in the stream's time base. lowest: lowest time of all packets so far; last: highest time of the
-   * packets that are shown */
+  /* packet times in the file, in the stream's time base. lowest: the lowest so far; last: the highest of the packets
+   * that are shown */
   int64_t lowest, last;
   /* number that will be added to the file's timestamps in the next pass through the looping input; it becomes
    * ffmpeg_source.loop_shift when that pass begins */
@@ -63,7 +63,7 @@ struct ffmpeg_source {
   struct pipe_input *pipe; /* the pipe that `input` reads from; NULL: none */
   /* The files of a picture sequence, which are read instead of packets of `input`; NULL: the input is no sequence. */
   struct pictures *pictures;
-  /* for a picture sequence: time of the picture given out last, which is its place in the sequence, from 0 */
+  /* for a picture sequence: time of the last returned picture, which is its position in the sequence, from 0 */
   int64_t number_time;
   /* The fields of this block are for decoding and converting. */
   struct decoder *decoder;
@@ -151,9 +151,8 @@ bool input_paces_itself(const struct ffmpeg_source *from);
 /* True if pictures must be copied at once, because they are in buffers of a device's driver, which has only few
  * buffers. */
 bool input_lends_few(const struct ffmpeg_source *from);
-/* True if the input has sent no data for longer than options.read_timeout, or, while the connection is being made, for
- * longer than five times that; silent_ms is then set. FFmpeg's interrupt callback calls it, on the source's thread and
- * on the thread that takes packets as they arrive (arrivals.h). */
+/* True if the input has sent no data for longer than options.read_timeout (five times that while connecting); then sets
+ * silent_ms. FFmpeg's interrupt callback calls this on the source's thread and on that of arrivals.h. */
 bool input_is_silent(struct ffmpeg_source *from);
 /* Fills err with a message that says for how long the input has sent no data (silent_ms), and returns -1. */
 int input_say_silent(const struct ffmpeg_source *from, struct error *err);
@@ -167,8 +166,7 @@ void about_orientation(struct ffmpeg_source *from, const AVFrame *frame);
 void about_settle(struct ffmpeg_source *from);
 /* Fills size and shape in from->info, as far as from->decoder and from->convert know them. */
 void about_shape(struct ffmpeg_source *from);
-/* Returns the width of a pixel divided by its height in the frames that the source gives out. `frame` NULL: before the
- * first frame. */
+/* Returns the width of a pixel divided by its height in the source's frames. `frame` NULL: before the first frame. */
 double about_aspect(const struct ffmpeg_source *from, AVFrame *frame);
 /* Returns the time that the input gives for the frame, in the stream's time base; FRAME_TIME_NONE: it gives none. */
 int64_t about_time(const struct ffmpeg_source *from, const AVFrame *frame);
@@ -188,8 +186,9 @@ int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame);
 
 /* --- ffmpeg_seek.c: seeking --- */
 
-/* seek_resume seeks to the place where reading begins (source_options.start plus resume) or before it, seek_beginning
- * to the beginning of the input. Both flush the decoder. They return 0 or a negative FFmpeg code. */
+/* seek_resume seeks to the position where reading begins (source_options.start plus resume) or before it;
+ * seek_beginning seeks to the beginning of the input. Both flush the decoder. They return 0 or a negative FFmpeg
+ * code. */
 int seek_resume(struct ffmpeg_source *from);
 int seek_beginning(struct ffmpeg_source *from);
 /* Seeks in the input only, to the first frame that was asked for or before it; the decoder is not flushed. Returns an
@@ -198,9 +197,9 @@ int seek_to_start(struct ffmpeg_source *from, bool *unsure);
 /* Flushes the decoder and resets the state of reading after a seek. unsure: the seek may have led to a time after the
  * wanted one. */
 void seek_landed(struct ffmpeg_source *from, bool unsure);
-/* Looks at the first frame after a seek that may have led to a time after the wanted one. If the frame's time shows
- * that it has, seeks once more: to an earlier key frame or, in an input without an index, to the input's beginning.
- * Returns true if that seek succeeded; the caller then drops the frame. Returns false in all other cases. */
+/* Called with the first frame after a seek that may have gone too far. If it has, seeks again: to an earlier key frame
+ * or, without an index, to the input's beginning. Returns true if that seek succeeded, and the caller drops the frame;
+ * otherwise false. */
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
 
 /* --- ffmpeg_loop.c: starting a looping input again at its end --- */
@@ -208,9 +207,9 @@ bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame);
 /* Called at the input's end: seeks to its start without flushing the decoder. Returns false if that is not possible, or
  * the input does not loop. */
 bool ffmpeg_loop_go_on(struct ffmpeg_source *from);
-/* Called at the end of the part that options.duration selects: if the input loops, seeks to the part's start without
- * flushing the decoder. Returns true if that seek was done now or before; the caller then drops the frames after the
- * part's end that the decoder still gives. */
+/* Called at the end of the part that options.duration selects. If the input loops, seeks to the part's start without
+ * flushing the decoder. Returns true once that seek was done; the decoder may still give frames after the part's end,
+ * which the caller drops. */
 bool ffmpeg_loop_cut_off(struct ffmpeg_source *from);
 /* Replaces a video packet's times in the file by the times with which it is sent to the decoder, which keep rising
  * when a looping input starts again. Returns false if the packet must wait until the decoder has given out all frames;
@@ -225,9 +224,9 @@ bool ffmpeg_loop_again(struct ffmpeg_source *from);
 /* Replaces the times that the decoder gives to a frame by the times in the file. The decoder's times rise from pass to
  * pass through a looping input. */
 void ffmpeg_loop_take_frame(struct ffmpeg_source *from, AVFrame *frame);
-/* Returns the number that is added to the timestamps of the packets read from a looping input now, so that times rise
- * from pass to pass. These packets may belong to the next pass already, while the decoder still gives frames of the
- * present one, whose number is loop_shift. */
+/* Returns the number that is added to the timestamps of packets read now from a looping input, so that times rise from
+ * pass to pass. While the decoder still gives frames of one pass (whose number is loop_shift), packets may already be
+ * of the next one. */
 int64_t ffmpeg_loop_reading_shift(const struct ffmpeg_source *from);
 
 #endif

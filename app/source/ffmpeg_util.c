@@ -14,8 +14,8 @@
 #include "app/source/protocols.h"
 #include "app/source/repeated.h"
 
-/* In a stream without an index, a seek goes to a place this many seconds before the wanted one, so that there is almost
- * certainly a key frame in between. */
+/* In a stream without an index, a seek goes this many seconds further back than the wanted position, so that there is
+ * almost certainly a key frame in between. */
 static const double key_frame_search_seconds = 12;
 
 const char *ffmpeg_reason(int code, char *buffer) {
@@ -38,7 +38,7 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
   if (!platform_look(&file, file_path(spec)))
     return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-    return true; /* `spec` counts as a file, because the error of opening it will say what is wrong */
+    return true; /* taken for a file, whose opening then fails with the right reason */
   return !options->input_format && is_web(spec);
 }
 
@@ -132,8 +132,8 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
   return 0;
 }
 
-/* Sets options with which FFmpeg connects again if the connection to a file on a server fails, and reads on from the
- * same place. */
+/* Sets options with which FFmpeg connects again if the connection to a file on a server fails, and continues at the
+ * same position. */
 static void keep_reading(AVDictionary **wishes, const struct source_options *options, const char *url) {
   if (!options->live || !is_web(url))
     return;
@@ -219,9 +219,8 @@ static bool is_screen(const AVInputFormat *format) {
   return format && !strcmp(format->name, "x11grab");
 }
 
-/* Returns in words why an input could not be opened: FFmpeg's text for the code, or a clearer one where there is
- * one. has_hint: true: the caller appends a hint (protocols_hint) that says more about unknown contents than the
- * clearer text would. */
+/* Returns why an input could not be opened: FFmpeg's text for the code, or a clearer one. has_hint: true: the caller
+ * appends a hint (protocols_hint), which tells more about unknown contents than the clearer text. */
 static const char *why_refused(const char *url, const AVInputFormat *format, int code, bool has_hint, char *buffer) {
   if (!has_hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA))
     return "this is no video FFmpeg knows, or it is damaged";

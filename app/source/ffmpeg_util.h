@@ -20,16 +20,15 @@ bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
  * shown. Streams of complete files (HLS, DASH) are not included. */
 bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec);
 
-/* Opens `spec`'s demuxer: a device as "NAME:REST" or /dev/video*, else a file or URL. Size, rate, format and
- * --input-options come from `options`. `interrupt` may be NULL. io: FFmpeg context from which the data is read instead
- * of `spec`; the caller keeps owning it; NULL: `spec` is read. Returns 0, or with err SOURCE_NOT_YET (live, over a
- * network) or -1. */
+/* Opens the demuxer of `spec`: a device as "NAME:REST" or /dev/video*, else a file or URL. Size, rate, format and
+ * --input-options come from `options`. interrupt: may be NULL. io: FFmpeg context to read from, which stays the
+ * caller's; NULL: `spec` is read. Returns 0; or, with err, SOURCE_NOT_YET (a live source over a network) or -1. */
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err);
 
-/* Returns the time in the input, in AV_TIME_BASE units, that becomes time 0 of the output: --start after the input's
- * first timestamp. Without --start timestamps are kept, except in formats whose clock has an arbitrary origin (MPEG
- * transport and program streams). */
+/* Returns the time in the input, in AV_TIME_BASE units, that becomes time 0 of the output. It is --start after the
+ * input's first timestamp. Without --start, timestamps are kept, except in formats with an arbitrary start of time
+ * (MPEG transport and program streams). */
 int64_t ffmpeg_origin(const AVFormatContext *input, double start);
 /* Returns the time in the input, in AV_TIME_BASE units, from which --start is counted. */
 int64_t ffmpeg_clock(const AVFormatContext *input);
@@ -37,9 +36,9 @@ int64_t ffmpeg_clock(const AVFormatContext *input);
 /* True for MPEG transport and program streams and similar formats: they have no index, so that a seek by time finds any
  * packet and not a key frame. */
 bool ffmpeg_seeks_blindly(const AVFormatContext *input);
-/* Seeks to a position so far before `place` that a key frame is likely to come in between. place: a time in the video's
- * time base; seconds: that time in seconds from the input's beginning. *unsure becomes true if there may be no key
- * frame. Returns a negative FFmpeg code after an error. */
+/* Seeks so far before `place` that there is probably a key frame in between. place: a time in the video's time base;
+ * seconds: that time in seconds from the input's beginning. *unsure becomes true if there may be no key frame. Returns
+ * a negative FFmpeg code after an error. */
 int ffmpeg_seek_blindly(AVFormatContext *input, const AVStream *video, int64_t place, double seconds, bool *unsure);
 
 /* Returns the error with which reading the input failed, after av_read_frame returned `code`; 0: none, the input has

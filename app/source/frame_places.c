@@ -19,8 +19,8 @@
 #include "app/source/protocols.h"
 #include "app/source/spec.h"
 
-/* A seek goes to a place this many seconds before the wanted frame. Where the order of decoding differs from that of
- * showing, pictures may be stored before their key frame. */
+/* Seeks go this many seconds further back than the wanted frame, because pictures may be stored before their key frame
+ * if they are not decoded in the order of showing. */
 static const double seek_early_seconds = 1;
 
 /* Time and duration of a packet that was read and still has to be ordered by time. */
@@ -37,18 +37,18 @@ struct frame_places {
   AVPacket *packet;
   struct list_cuts cuts;
   struct joins joins;
-  /* Set by frame_places_survey. joined: true: the clock of the input's time stamps begins anew somewhere, so that no
-   * seek by time finds a frame; joined_end: time at which the last frame ends then, in units of frame_places_tick */
+  /* Set by frame_places_survey. joined: true: the input's time stamps begin again somewhere, so frames cannot be found
+   * by seeking; joined_end: then the time of the last frame's end, in units of frame_places_tick */
   bool joined;
   int64_t joined_end;
   int64_t step; /* usual time between two frames, in units of frame_places_tick */
-  /* Frames that were read and not given to the caller yet. Those with times before `settled` are all known: no packet
-   * that comes later is shown before that time. */
+  /* Frames that were read but not returned yet. No frame with a time before `settled` is missing, because later packets
+   * are shown after that time. */
   struct waiting *waiting;
   size_t count, capacity;
   int64_t settled;
-  /* after a seek: time, in units of frame_places_tick, from which on no frame can be missing; frames before it are left
-   * out, because some of their packets may lie before the position of the seek */
+  /* after a seek: frames before this time, in units of frame_places_tick, are left out, because packets of theirs may
+   * lie before the seek's position */
   int64_t floor;
   /* time of the frame that the caller got last, in units of frame_places_tick; FRAME_TIME_NONE: none yet */
   int64_t last;
@@ -206,10 +206,9 @@ int64_t frame_places_from_start(const struct frame_places *places, double start)
   return av_rescale_q(clock_us(places) + llrint(start * AV_TIME_BASE), AV_TIME_BASE_Q, tick_of(places));
 }
 
-/* Returns, in seconds, the value of source_options.start that stands for a frame's time. The result is rounded down to
- * microseconds, as the source rounds that option. If the unit of frame times (frame_places_tick) is longer than a
- * microsecond, the source converts the result back to the frame's own time. If the unit is shorter, the result is at or
- * before the frame's time, so that the frame is not left out. */
+/* Returns the source_options.start, in seconds, for a frame's time. It is rounded down to microseconds, as the source
+ * rounds it. If the unit of frame times is longer than a microsecond, the source gets exactly the frame's time back;
+ * otherwise a time at or before it, so that the frame is not left out. */
 double frame_places_to_start(const struct frame_places *places, int64_t time) {
   int64_t us = av_rescale_q_rnd(time, tick_of(places), AV_TIME_BASE_Q, AV_ROUND_DOWN) - clock_us(places);
   return (double)us / AV_TIME_BASE;
@@ -317,9 +316,9 @@ int frame_places_survey(struct frame_places *places, bool *joined, struct error 
   return got < 0 ? -1 : open_input(places, err);
 }
 
-/* Seeks to a key frame at or before `time`, in the stream's time base. If `time` is near the beginning, if the source
- * does not seek either (options.reads_up), or if seeking fails, opens the input again instead, so that reading starts
- * at its first frame. Returns 0, or -1 with err. */
+/* Seeks to a key frame at or before `time`, in the stream's time base. Instead, opens the input again at its first
+ * frame if `time` is near the beginning, if the input's time stamps restart somewhere, if the source reads without
+ * seeking (options.reads_up), or if seeking fails. Returns 0, or -1 with err. */
 static int go_before(struct frame_places *places, int64_t time, struct error *err) {
   bool unsure;
   double tick = av_q2d(places->video->time_base), seconds = (double)time * tick - (double)clock_us(places) * 1e-6;
@@ -337,9 +336,9 @@ static int go_before(struct frame_places *places, int64_t time, struct error *er
 
 /* --- finding frames by time and by number --- */
 
-/* Reads on from the present position and finds the last frame before `wanted` (*before) and the time of the first frame
- * that is not before it (*after). *after_is_frame: true: *after is a frame's time; false: it is the end of the last
- * frame. Returns 1; 0 if there is no frame before `wanted`; or -1 with err. */
+/* Reads on from the present position. Finds the last frame before `wanted` (*before) and the time *after of the next
+ * one; if there is no next frame, *after is the end of the last one and *after_is_frame is false. Returns 1; 0 if there
+ * is no frame before `wanted`; or -1 with err. */
 static int find_around(struct frame_places *places, int64_t wanted, struct waiting *before, int64_t *after,
                        bool *after_is_frame, struct error *err) {
   struct waiting frame;

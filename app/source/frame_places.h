@@ -1,11 +1,10 @@
-/* Finds the times at which the frames of an input begin and end, from the times of its packets, without decoding. By
- * these times an input is divided between two frames, so that adjoining parts lose no frame and share none.
+/* Finds the times at which an input's frames begin and end, from its packets' times, without decoding. With these times
+ * an input is divided between two frames, so that adjoining parts lose no frame and share none. Times are exact, in
+ * units of frame_places_tick on the input's own clock.
  *
- * All times are exact, in units of frame_places_tick on the input's own clock. Frames are numbered from 0 in the order
- * in which they are shown, whatever the first one's time is; pictures of a sequence have the numbers in their names (if
- * they have none, their places in the list, from 0). Frames that an edit list hides do not count.
- *
- * One thread at a time uses it. Functions that return int return 1, 0 if there is no such frame, or -1 with err. */
+ * Frames are numbered from 0 in the order of showing. Pictures of a sequence have the numbers in their names or,
+ * without such numbers, their index in the list. Frames that an edit list hides do not count. One thread at a time uses
+ * it. Functions that return int return 1, 0 if there is no such frame, or -1 with err. */
 #ifndef APP_SOURCE_FRAME_PLACES_H
 #define APP_SOURCE_FRAME_PLACES_H
 
@@ -13,21 +12,23 @@
 
 struct frame_places;
 
-/* Opens the input. A source may have the same input open at the same time, and `options` may be the options of that
- * source; their start and duration are ignored. Returns 0, or -1 with err. The caller closes *places. */
+/* Opens the input. A source may have the same input open at the same time, and may use the same `options`; their start
+ * and duration are ignored. Returns 0, or -1 with err. The caller closes *places. */
 int frame_places_open(struct frame_places **places, const char *spec, const struct source_options *options,
                       struct error *err);
 /* Closes the input; *places becomes NULL; does nothing if it is NULL. */
 void frame_places_close(struct frame_places **places);
-/* True if frame_places_open can open this input: it is a file, a picture sequence, a file on a server, or a lavfi graph
- * that does not set its own pace. Also true for a file that does not exist and for a folder: frame_places_open fails
- * then, with the message that any other attempt to open the input would give. */
+/* True if frame_places_open can open this input: a file, a picture sequence, a file on a server, or a lavfi graph that
+ * does not set its own pace. Also true for a missing file and a folder, because frame_places_open then gives the same
+ * error message as any other attempt to open them. */
 bool frame_places_knows(const char *spec, const struct source_options *options);
 
-/* Stores whether the clock of the input's time stamps begins anew somewhere, or jumps (joins.h). If it does, times from
- * there on differ from the time stamps in the file, and a seek by time finds other frames than those wanted: from then
- * on the functions below read the input from its beginning, and the caller must set source_options.reads_up for the
- * source. Reads the whole input if its container allows such jumps, as MPEG's streams do. Returns 0, or -1 with err. */
+/* Stores in *joined if the input's time stamps begin again or jump somewhere (joins.h). Reads the whole input if its
+ * container allows that, as MPEG's streams do. Returns 0, or -1 with err.
+ *
+ * If *joined is true, times after the jump differ from the file's time stamps, and a seek by time finds the wrong
+ * frames. Then the functions below read the input from its beginning, and the caller must set
+ * source_options.reads_up. */
 int frame_places_survey(struct frame_places *places, bool *joined, struct error *err);
 
 /* True if the input is a picture sequence. */
@@ -39,8 +40,8 @@ void frame_places_tick(const struct frame_places *places, int64_t *num, int64_t 
 double frame_places_length(const struct frame_places *places);
 
 /* frame_places_from_start converts source_options.start, in seconds, to a time in units of frame_places_tick.
- * frame_places_to_start converts such a time to seconds: a source that is opened with these seconds as
- * source_options.start begins with the frame of that time. */
+ * frame_places_to_start converts back: a source opened with the result as source_options.start begins with the frame of
+ * that time. */
 int64_t frame_places_from_start(const struct frame_places *places, double start);
 double frame_places_to_start(const struct frame_places *places, int64_t time);
 /* Returns the time that becomes frame.pts 0 in a source that begins at `start` (source_options.start, in seconds). */

@@ -14,10 +14,10 @@ struct decoding {
   bool refused;                /* true: the hardware has turned out to be unable to decode the video */
 };
 
-/* How many decoded surfaces may be in use while decoding goes on; if more are, pictures are copied. In live mode at
- * most 14 are in use: source, thread that reads ahead and reader have 1 each, the mailbox to the engine 2, the engine's
- * loop 3, the mailbox to the window 2, the window 1, and OpenGL 3. In render also 14: source and reader 2, the queue to
- * the engine 4, and two runs of four frames 8. */
+/* How many decoded surfaces may be in use before pictures are copied, so that decoding can continue. In live mode at
+ * most 14 are in use: source, read-ahead thread and reader 1 each, the mailbox to the engine 2, the engine's loop 3,
+ * the mailbox to the window 2, the window 1, and OpenGL 3. In render also 14: source and reader 2, the queue to the
+ * engine 4, and two runs of four frames 8. */
 enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {

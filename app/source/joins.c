@@ -8,12 +8,12 @@
 /* In containers whose clocks may be reset, a step forward of this many seconds is a join (a place where timestamps
  * begin again). FFmpeg uses the same limit. */
 static const double leap_seconds = 10;
-/* Every step back in time at a key frame is a join (a place where timestamps begin again), because each recording
- * begins with a key frame. At other packets a step back is a join only from this length on, because the order of
- * decoding may differ from that of showing. back_seconds_reset: the length in containers whose clocks may be reset. */
+/* A step back in time at a key frame is always a join (a place where timestamps begin again), because each recording
+ * begins with a key frame. At other packets it is one only from this length on, because pictures may be decoded in
+ * another order than shown. back_seconds_reset: the same for containers whose clocks may be reset. */
 static const double back_seconds = 1, back_seconds_reset = 0.1;
-/* A timestamp jumps at a join (a place where timestamps begin again), but also if it is wrong. It counts as wrong if
- * the next packet's timestamp is less than this many seconds after the last one before the jump. */
+/* A timestamp may jump because of a join (where timestamps restart) or because it is wrong. It counts as wrong if the
+ * next packet's timestamp is less than this many seconds after the last one before the jump. */
 static const double wrong_seconds = 1;
 
 static int64_t ticks(const struct joins *joins, double seconds) {
@@ -93,9 +93,8 @@ static void begin_part(struct joins *joins, const AVPacket *packet) {
   *newest(joins) = (struct join_part){shift, time, time};
 }
 
-/* Begins the first part of the input, which ends where timestamps begin anew for the first time. If the first packet
- * has no decoding time, the container stores none, and the decoding times that later packets have are FFmpeg's
- * guesses; timestamps are then compared by presentation time. */
+/* Begins the first part of the input, up to the first join. If the first packet has no decoding time, the container
+ * stores none, and later ones are FFmpeg's guesses; then presentation times are compared. */
 static void begin_first(struct joins *joins, const AVPacket *packet) {
   joins->by_showing = packet->dts == AV_NOPTS_VALUE;
   joins->delay = reorder_delay(joins, packet);
@@ -103,7 +102,7 @@ static void begin_first(struct joins *joins, const AVPacket *packet) {
 }
 
 /* Adds a packet to the newest part of the input (after the last join). A time that is far ahead is accepted only if the
- * time of the next packet is also far ahead; a single time that is far ahead is wrong. */
+ * next packet's time is also far ahead; otherwise it was wrong. */
 static void go_on(struct joins *joins, const AVPacket *packet) {
   int64_t time = time_of(joins, packet);
   bool doubts = time > joins->next + ticks(joins, wrong_seconds) && !joins->doubts;

@@ -1,7 +1,9 @@
-/* Finds the joins of an input: the places where the timestamps of its packets begin again, because recordings were
- * concatenated, a list of files is read, or a stream has a discontinuity. The packets of video decide where a join is,
- * and what to add to later timestamps so that the video continues one frame step after its last packet. Reading the
- * same input again, for pictures or for sound, finds the same joins, because they depend on the packets alone. */
+/* Finds the joins of an input: the places where its packets' timestamps begin again. Joins come from concatenated
+ * recordings, lists of files and discontinuities in streams. Packets of video decide where a join is, and what is added
+ * to later timestamps so that the video continues one frame step after its last packet.
+ *
+ * The result depends only on the packets, so reading the input again, for pictures or for sound, finds the same
+ * joins. */
 #ifndef APP_SOURCE_JOINS_H
 #define APP_SOURCE_JOINS_H
 
@@ -28,12 +30,12 @@ struct joins {
   /* True: packets are ordered by presentation time, because the container has no decoding times. */
   bool by_showing;
   int64_t step; /* usual time between two pictures, in the video's time base */
-  /* time between decoding and showing of the key frame with which the newest part of the input (after the last join)
-   * began, in the video's time base */
+  /* time from decoding to showing of the first key frame in the newest part of the input (after the last join), in the
+   * video's time base */
   int64_t delay;
   int64_t next; /* expected time of the next packet, in the video's time base; AV_NOPTS_VALUE before the first one */
-  /* true: the last packet's time was far later than expected (`next`). It counts as a join only if the time of the
-   * packet after it is far later, too; otherwise it was an error in one timestamp. */
+  /* true: the last packet's time was far later than expected (`next`). If the following packet's time is also far
+   * later, this is a join; otherwise the timestamp was wrong. */
   bool doubts;
   int newest; /* number of the newest part of the input (after the last join), from 0 */
   /* the last JOINS_KEPT parts of the input (between joins), each at its number modulo JOINS_KEPT */

@@ -41,9 +41,8 @@ bool left_out_is_transparent(const AVFrame *frame) {
   return false;
 }
 
-/* True if the video has transparency. VP8 and VP9 store the alpha separately, where FFmpeg's own decoders do not read
- * it. If the format has a palette, a picture (`first`) is needed to tell, because the palette may have transparent
- * colours. */
+/* True if the video has transparency. VP8 and VP9 store alpha separately, where FFmpeg's own decoders do not read it.
+ * For a palette format a picture (`first`) is needed, because the palette may have transparent colours. */
 static bool has_transparency(const AVStream *video, const AVFrame *first) {
   enum AVPixelFormat format = (enum AVPixelFormat)video->codecpar->format;
   const AVPixFmtDescriptor *pixels = av_pix_fmt_desc_get(format);

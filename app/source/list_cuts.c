@@ -110,7 +110,7 @@ static const struct list_part *find_part(struct list_cuts *cuts, int64_t begin_u
   return NULL;
 }
 
-/* Returns the number in the entry `name` of a packet's metadata, which FFmpeg's demuxer of lists has attached;
+/* Returns the number in the entry `name` of a packet's metadata, which FFmpeg's concat demuxer has attached;
  * AV_NOPTS_VALUE: there is no such entry. */
 static int64_t number_of(const AVDictionary *words, const char *name) {
   const AVDictionaryEntry *entry = av_dict_get(words, name, NULL, 0);
@@ -127,10 +127,9 @@ static bool is_outside(struct list_cuts *cuts, int64_t begin_us, int64_t length_
          (part->ends && length_us != AV_NOPTS_VALUE && at_us >= begin_us + length_us - slack_us);
 }
 
-/* True if the packet may be the only one of its file, because the file is a single picture: the packet is video and
- * lies at the file's beginning. Such a packet needs a duration. If other packets follow after all, the duration does no
- * harm, since their times show how long the first picture lasts. begin_us, at_us: times of the file's beginning and of
- * the packet. */
+/* True if the packet may be its file's only one, a single picture: it is video and at the file's beginning (begin_us
+ * equals at_us). It then gets a duration. If more packets follow, the duration does no harm, because their times
+ * decide. */
 static bool is_picture(const AVStream *stream, int64_t begin_us, int64_t at_us) {
   const AVCodecDescriptor *codec = avcodec_descriptor_get(stream->codecpar->codec_id);
   bool in_order = codec && !(codec->props & AV_CODEC_PROP_REORDER);

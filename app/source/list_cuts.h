@@ -1,6 +1,6 @@
-/* Handles the inpoint and outpoint directives of FFmpeg's lists of files, which say that only a part of a file is used.
- * FFmpeg's demuxer begins each file at the key frame before the inpoint and ends it by decoding times, so that it also
- * gives pictures from before and after that part. */
+/* Handles the directives inpoint and outpoint of FFmpeg's lists of files, which select a part of a file. FFmpeg's
+ * demuxer begins at the key frame before the inpoint and ends by decoding times, so it also gives pictures from outside
+ * that part. */
 #ifndef APP_SOURCE_LIST_CUTS_H
 #define APP_SOURCE_LIST_CUTS_H
 
@@ -25,18 +25,16 @@ struct list_cuts {
   int count;
 };
 
-/* Adds an option to `wishes`, with which FFmpeg's demuxer of lists of files (concat) will be opened. The option makes
- * the demuxer attach to each packet the inpoint and outpoint of the file that the packet is from. Returns an FFmpeg
- * code. */
+/* Adds an option to `wishes`, with which FFmpeg's concat demuxer will be opened. The option makes the demuxer attach to
+ * each packet the inpoint and outpoint of the file that the packet is from. Returns an FFmpeg code. */
 int list_cuts_ask(AVDictionary **wishes);
 /* Reads the inpoint, outpoint and duration directives of the list of files from which `input` was opened. Returns 0,
  * or -1 if memory is short. */
 int list_cuts_read(struct list_cuts *cuts, const AVFormatContext *input);
 void list_cuts_free(struct list_cuts *cuts);
 /* Marks a packet as discarded (decoded, but not seen or heard) if it is outside the part of its file that the list
- * uses. If the list states the length of a file that is a single picture, the packet gets that duration; otherwise the
- * list's last picture would be seen only for a moment, as with FFmpeg. The caller passes all packets to this function,
- * in the demuxer's order. */
+ * uses. A file that is a single picture gets the duration stated in the list; without it, FFmpeg would show the list's
+ * last picture only for a moment. The caller passes all packets, in the demuxer's order. */
 void list_cuts_mark(struct list_cuts *cuts, const AVFormatContext *input, AVPacket *packet);
 
 #endif

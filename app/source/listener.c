@@ -51,8 +51,8 @@ struct listener {
   int stream;
   bool device, paced;
   int64_t until_ns; /* time at which a call that blocks will be aborted; 0: never */
-  int64_t due_ns;   /* if the input is a file, which is read at the speed of its sound (paced): time until which the
-                     * next packet is held back; 0: it is not held back */
+  int64_t due_ns;   /* for a file, read at the speed of its sound: time until which the next packet waits; 0: it does
+                     * not wait */
   int64_t came_ns;  /* time when data came last from the input */
   double begins_s;  /* expected begin of the next packet, in seconds of platform_now_ns; 0: unknown */
   bool heard;       /* true: the input has given sound since it was opened */
@@ -164,8 +164,8 @@ static int open_input(struct listener *listener, struct error *err) {
 
 /* --- decoding and measuring the sound, and giving its packets to the tap (the buffer for recordings) --- */
 
-/* Stores the sound's levels and the onset measured last, for listener_get and listener_get_onset. rest_s: duration in
- * seconds of samples that have arrived but are not measured yet, so the measured ones were heard that long ago. */
+/* Stores the sound's levels and the last onset, for listener_get and listener_get_onset. rest_s: seconds of sound that
+ * arrived but are not measured yet, so the levels are that old. */
 static void publish(struct listener *listener, double rest_s) {
   double values[SOUND_VALUES];
   long onsets = listener->levels.onsets.count;
@@ -287,8 +287,8 @@ static void give(struct listener *listener, AVPacket *packet) {
   sound_tap_put(tap, listener->input, packet, at - (double)packet->pts * tick);
 }
 
-/* Waits for 5 ms after a read that gave no packet, as reads from a device may. Returns 0, or -1 with err if no packet
- * has come for params.read_timeout. */
+/* Called after a read that gave no packet, which is usual for devices: waits for 5 ms. Returns 0, or -1 with err if no
+ * packet has come for params.read_timeout. */
 static int wait_for_more(struct listener *listener, struct error *err) {
   double silent_s = (double)(platform_now_ns() - listener->came_ns) * 1e-9, most_s = listener->params.read_timeout;
   if (most_s > 0 && silent_s > most_s)
@@ -326,8 +326,8 @@ static int listen(struct listener *listener, struct error *err) {
 
 /* --- the listener's thread: opens the input, and opens it again if it fails --- */
 
-/* Logs once that the input has failed, with the reason. why NULL: the input has ended and will be opened again; that,
- * too, is logged once. Except after the end of a file, listener_is_away is true from now on. */
+/* Logs once that the input has failed, with the reason. why NULL: the input has ended and will be opened again, which
+ * is also logged once. From now on listener_is_away is true, except after the end of a file. */
 static void tell(struct listener *listener, const struct error *why) {
   if (why)
     set_away(listener, why->message);

@@ -1,6 +1,6 @@
-/* Reads an input with sound on a thread of its own, and measures the levels of the sound at each moment. A file is
- * played at its own pace and repeated; of a device or stream the newest samples are measured. If the input fails, it is
- * opened again and again, and one log line says so. */
+/* Reads an input with sound on its own thread, and measures the sound's levels. A file is played at its own pace and
+ * repeated; of a device or stream, the newest samples are measured. If the input fails, it is opened again until that
+ * works, and one log line says so. */
 #ifndef APP_SOURCE_LISTENER_H
 #define APP_SOURCE_LISTENER_H
 
@@ -34,9 +34,9 @@ int listener_start(struct listener **listener, const struct listener_params *par
 void listener_limit(struct listener *listener, const struct sound_limits *limits);
 /* Returns the present sound levels; zeros while there is no sound. Callable from any thread. */
 void listener_get(struct listener *listener, double values[SOUND_VALUES]);
-/* Returns how many onsets (beginnings of sounds) the input had so far, and stores the time of the last one
- * (platform_now_ns). For a file this is the time at which the onset is heard. For a device or stream it is the time at
- * which the samples came, less the time from the onset to the last of these samples. Callable from any thread. */
+/* Returns how many onsets (beginnings of sounds) the input had so far, and stores the last one's time
+ * (platform_now_ns). For a file it is the time at which the onset is heard. For a device or stream it is computed from
+ * the time at which its samples arrived. Callable from any thread. */
 long listener_get_onset(struct listener *listener, int64_t *at_ns);
 /* True if nothing is heard because the input has failed, has ended, or could not be opened. reason says why; "" if the
  * result is false. Callable from any thread. */

@@ -1,7 +1,7 @@
-/* Draws a frame's number and a time along the left edge of the frame, so that both can be read from the picture on the
- * screen: MARKER_COLUMNS columns of MARKER_ROWS black or white blocks with a grey margin of one block. A block's side
- * is the picture's height divided by MARKER_ROWS. Blocks are read in their middle, so that the picture may be resized,
- * and its chroma does not matter. */
+/* Draws a marker along the left edge of a frame: its number and a time, which can be read from the picture on the
+ * screen. The marker has MARKER_COLUMNS by MARKER_ROWS black or white blocks, with a grey margin of one block. A
+ * block's side is the picture's height divided by MARKER_ROWS. Blocks are read in their middle, so the picture may be
+ * resized; chroma does not matter. */
 #ifndef APP_SOURCE_MARKER_H
 #define APP_SOURCE_MARKER_H
 
@@ -13,8 +13,8 @@ enum { MARKER_COLUMNS = 4, MARKER_ROWS = 24, MARKER_BLOCKS = MARKER_COLUMNS * MA
 
 struct marker {
   uint32_t number;
-  /* The time in microseconds, of which 48 bits are stored: when the frame was captured, by platform_now_ns; in a clip,
-   * when it is to be shown, from the clip's begin */
+  /* time in microseconds, of which 48 bits are stored: when the frame was captured (platform_now_ns) or, in a clip,
+   * when it is due, from the clip's beginning */
   int64_t time_us;
 };
 

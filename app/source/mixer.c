@@ -166,9 +166,9 @@ void mixer_close(struct mixer **pointer) {
   *pointer = NULL;
 }
 
-/* Adds 1 to mixer->stretch (number of a sequence of frames without a gap in time) if the frame does not continue the
- * frame before it: if another source comes without a fade, or if the time within a source jumps. A frame of a source
- * that fades in continues the frame before it, because the first mixed picture is still that of the source before. */
+/* Increments mixer->stretch (number of a sequence of frames without a gap in time) if the frame does not continue the
+ * one before: another source comes without a fade, or the time within a source jumps. A source that fades in does
+ * continue the former one, because the first mixed picture is still the former source's. */
 static void follow_stretch(struct mixer *mixer, enum mixer_input input, const struct frame *frame, bool fades_in) {
   bool other = !mixer->serial || input != mixer->last || frame->stretch != mixer->last_stretch;
   mixer->stretch += other && !fades_in;
@@ -176,9 +176,9 @@ static void follow_stretch(struct mixer *mixer, enum mixer_input input, const st
   mixer->last_stretch = frame->stretch;
 }
 
-/* Takes the next frame of the source that fades out, and releases the one before. While a fade goes on, the next
- * pictures are mixed from this frame and the new source's frames. But if the fade began during another fade, it starts
- * from the mixture that was shown at that moment, and the next frame is only released. */
+/* Takes the next frame of the source that fades out, in place of the one before, to be mixed with the new source's
+ * frames. If the fade began during another fade, it continues from the mixture shown at that moment, and the frame is
+ * only released. */
 static void take_leaving(struct mixer *mixer, struct frame *frame) {
   if (is_fading(mixer) && !mixer->still) {
     struct frame before = mixer->from;

@@ -14,8 +14,8 @@
 
 struct mixer;
 
-/* The inputs of a mixer: the list of sources; the source of the list that is leaving while the next one fades in; and
- * the source that stands in while a source of the list is lost. */
+/* The inputs of a mixer. MIXER_LIST: the list of sources; MIXER_LEAVING: the source that fades out while the next one
+ * fades in; MIXER_STAND_IN: the source that is shown while a source of the list is lost. */
 enum mixer_input { MIXER_LIST, MIXER_LEAVING, MIXER_STAND_IN };
 
 /* Opens a mixer that puts frames into `out`, which must outlive it. At first the frames of the input MIXER_LIST are
@@ -25,19 +25,18 @@ int mixer_open(struct mixer **mixer, struct mailbox *out, const struct gpu *gpu,
                struct error *err);
 void mixer_close(struct mixer **mixer); /* frees the mixer; *mixer becomes NULL; does nothing if it is NULL */
 
-/* Gives a frame to an input of the mixer; the reference to the frame's picture then belongs to the mixer. The frame is
- * passed on if that input is shown, else released. A frame that is passed on gets a serial number and the number of
- * its uninterrupted sequence of frames (frame.stretch); both are counted over all inputs. begins: true: it is the
- * first frame of a source, or the first after a seek. */
+/* Gives a frame to an input of the mixer, which takes over its reference. If that input is shown, the frame is passed
+ * on, else released. Passed frames get a serial number, and the number of their sequence without a gap in time
+ * (frame.stretch), both counted over all inputs. begins: true: it is the first frame of a source or after a seek. */
 void mixer_put(struct mixer *mixer, enum mixer_input input, struct frame *frame, bool begins);
-/* Called when a source of the list is lost: from now on the frames of the source that stands in for it
- * (MIXER_STAND_IN) are passed on, until MIXER_LIST gives a frame again. */
+/* Called when a source of the list is lost: from now on the frames of its substitute (MIXER_STAND_IN) are passed on,
+ * until MIXER_LIST gives a frame again. */
 void mixer_stand_in(struct mixer *mixer);
 /* Tells the mixer that an input gives no more frames. If this input is MIXER_LIST, the mailbox is closed. */
 void mixer_end(struct mixer *mixer, enum mixer_input input);
 
-/* Sets the time in seconds in which each source that begins from now on fades in; 0: sources change at once. shape:
- * width divided by height of the engine's pictures, into which frames are cropped; 0: not known. */
+/* Sets how many seconds each later source takes to fade in; 0: sources change at once. shape: width divided by height
+ * of the engine's pictures, to which frames are cropped; 0: not known. */
 void mixer_set_fade(struct mixer *mixer, double seconds, double shape);
 /* True if the picture fades to each new source (mixer_set_fade with more than 0 seconds). */
 bool mixer_wants_fade(const struct mixer *mixer);

@@ -20,12 +20,12 @@ struct source_request {
  * except for `request` and `cancelled`. Initialise with zeros and request.index -1. */
 struct opening {
   struct errand errand;
-  struct source_request request; /* the source that is opened, and the time in it; index -1: nothing is opened */
+  struct source_request request; /* the source that is being opened, and the position in it; index -1: none */
   const char *name;              /* name of the source; belongs to the caller of opening_start */
-  struct source_options options; /* options for reading the source; options.cancel is NULL when the errand has ended */
+  struct source_options options; /* options for reading the source; `cancel` is NULL when the errand has ended */
   /* source: the opened source; NULL after an error. former: a source that was opened earlier and is not needed.
-   * taken_back: a source that the reader has given back (reader_withdraw) and that is not needed. The thread that opens
-   * sources closes these two. */
+   * taken_back: an unneeded source that the reader has returned (reader_withdraw). The thread that opens sources closes
+   * these two. */
   struct source *source, *former, *taken_back;
   int code; /* what source_open returned; also -1 if the first frame could not be read */
   struct error err;

@@ -158,7 +158,7 @@ static const char *value_of(const AVDictionary *wishes, const char *key) {
   return entry ? entry->value : NULL;
 }
 
-/* Writes to `globbed`, which has room for `size` bytes, the glob that matches the files of the sequence `path`. wishes:
+/* Writes the glob that matches the files of the sequence `path` to `globbed`, which has room for `size` bytes. wishes:
  * the user's options for FFmpeg. Returns false if `path` names no sequence, or if FFmpeg's own demuxer must read it. */
 static bool find_pattern(struct pictures *pictures, const char *path, const AVDictionary *wishes, char *globbed,
                          size_t size) {
@@ -184,7 +184,7 @@ static bool is_image2(const char *spec, const struct source_options *options) {
   if (options->input_format)
     return !strcmp(options->input_format, "image2");
   format = ffmpeg_format_by_name(spec);
-  /* FFmpeg reads a GIF's name with a place for a number as a sequence of pictures, unless a file with exactly this name
+  /* FFmpeg reads a GIF whose name has a number placeholder as a sequence, unless a file with exactly this name
    * exists */
   if (av_match_ext(spec, "gif"))
     return av_filename_number_test(file_path(spec)) && !is_there(file_path(spec));
@@ -206,8 +206,8 @@ static int keep_wishes(struct pictures *pictures, AVDictionary **wishes) {
   return 0;
 }
 
-/* Adds all pictures to the list again for each further pass (--repeat), with places and numbers that go on. Leaves out
- * passes whose numbers would exceed INT_MAX. Returns 0, or -1 without memory. */
+/* Appends a copy of the list for each further pass (--repeat); numbers and positions continue from one pass to the
+ * next. Leaves out passes whose numbers would exceed INT_MAX. Returns 0, or -1 without memory. */
 static int repeat_files(struct pictures *pictures) {
   size_t once = pictures->count;
   int64_t places = once ? pictures_end(pictures) : 0;

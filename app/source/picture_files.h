@@ -1,7 +1,6 @@
-/* Reads the pictures of a sequence: files whose names follow a pattern with a number (frames/%04d.png) or that a glob
- * finds. The pictures are listed when the input is opened and read one by one, each with the number in its own name.
- * FFmpeg's own demuxer would end at the first missing number, and would count the pictures instead of reading the
- * numbers in their names. */
+/* Reads the pictures of a sequence: files with a number in their names (frames/%04d.png), or those of a glob. They are
+ * listed when the input is opened, and read one by one, with the numbers in their names. FFmpeg's own demuxer would end
+ * at the first missing number, and counts pictures instead of reading numbers. */
 #ifndef APP_SOURCE_PICTURE_FILES_H
 #define APP_SOURCE_PICTURE_FILES_H
 
@@ -28,18 +27,18 @@ int pictures_open_first(struct pictures *pictures, AVFormatContext **input, stru
  * pictures_open_first opened. That input is only one picture of the sequence, so FFmpeg cannot know either. */
 void pictures_describe(const struct pictures *pictures, AVStream *stream);
 
-/* Reads the next readable picture, as a packet of stream 0. The packet's pts is the picture's place in the sequence:
- * the number in the picture's file name minus that of the first picture or, for a glob, the index in the list. Returns
- * 0 or an FFmpeg code, at the end AVERROR_EOF. */
+/* Reads the next readable picture, as a packet of stream 0. Its pts is the picture's position in the sequence: the
+ * number in its name minus the first picture's or, for a glob, its index in the list. Returns 0 or an FFmpeg code;
+ * AVERROR_EOF at the end. */
 int pictures_read(struct pictures *pictures, AVPacket *packet);
 /* Returns the codec of the picture that was read last, by its content: a name may end in .png and hold a JPEG. */
 enum AVCodecID pictures_codec(const struct pictures *pictures);
-/* Returns the number by which --range and --shard name the picture at this place (packet.pts): the place plus the
- * number in the first picture's name or, if names have no numbers, the place. This is the inverse of pictures_place. */
+/* Returns the number by which --range and --shard name the picture at this position (packet.pts): the position plus the
+ * number in the first picture's name, if names have numbers. This is the inverse of pictures_place. */
 long pictures_number_at(const struct pictures *pictures, int64_t place);
 /* True if the options (step, step_from) ask for the picture of this number; pictures_read leaves out the others. */
 bool pictures_are_wanted(const struct source_options *options, long number);
-/* Makes pictures_read continue with the first picture whose place (packet.pts) is at least `time`. */
+/* Makes pictures_read continue with the first picture whose position (packet.pts) is at least `time`. */
 void pictures_seek(struct pictures *pictures, int64_t time);
 /* Records that the decoder has given out the picture with this pts. */
 void pictures_note_given(struct pictures *pictures, int64_t time);
@@ -58,8 +57,8 @@ int64_t pictures_end_of_part(int64_t begin, double duration, AVRational tick);
 AVRational pictures_rate(const struct source_options *options);
 /* Returns the position (packet.pts) of the last picture in the sequence, plus 1. */
 int64_t pictures_end(const struct pictures *pictures);
-/* Returns the place (packet.pts) of the picture with this number, which need not exist; at least 0. If names have no
- * numbers, the place is `number` itself. */
+/* Returns the position (packet.pts) of the picture with this number, which need not exist; at least 0. If names have no
+ * numbers, `number` itself is the position. */
 int64_t pictures_place(const struct pictures *pictures, long number);
 /* Finds the first picture whose position (packet.pts) is at least `from`, goes `count` pictures further, and stores
  * that picture's position in *place. Returns false if the sequence has too few pictures. */

@@ -12,7 +12,7 @@ enum picture_state { PICTURE_WAITS, PICTURE_SENT, PICTURE_GIVEN, PICTURE_MISSING
 struct picture_file {
   char *path;
   int number;   /* number in the picture's file name; valid if pictures->numbered is true */
-  int64_t time; /* the picture's place in the sequence, from 0 (pts of its packet, see pictures_read) */
+  int64_t time; /* the picture's position in the sequence, from 0 (pts of its packet, see pictures_read) */
   enum picture_state state;
 };
 
@@ -22,14 +22,15 @@ struct pictures {
   size_t number_at; /* offset of the number in each path */
   struct picture_file *files;
   size_t count, capacity, next;
-  /* place in the sequence (from 0) of the picture that the decoder gave last; -1: it has given none yet */
+  /* position in the sequence (from 0) of the last picture from the decoder; -1: there was none yet */
   int64_t newest;
   enum AVCodecID codec;          /* codec of the picture that was read last */
   struct source_options options; /* the options to open one picture */
   char *wishes;                  /* the string that options.input_options points to; freed with this struct */
 };
 
-/* Returns the index of the first picture at place `time` of the sequence or later; pictures->count if there is none. */
+/* Returns the index of the first picture at position `time` of the sequence or later; pictures->count if there is
+ * none. */
 size_t pictures_find_time(const struct pictures *pictures, int64_t time);
 
 #endif

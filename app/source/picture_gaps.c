@@ -55,8 +55,8 @@ static void tell_numbers(const struct pictures *pictures, struct names *names, i
   tell(names, short_name(pictures, paths[0]), short_name(pictures, paths[1]), (long)(last - first + 1));
 }
 
-/* Returns the index after the last of the pictures from index `begin` on that have the same error and are at
- * consecutive places of the sequence. */
+/* Returns where a row of pictures with the same error at consecutive places ends: the index after its last picture.
+ * begin: index of its first one. */
 static size_t end_of_row(const struct pictures *pictures, size_t begin, size_t end,
                          bool (*is_wrong)(const struct pictures *, const struct picture_file *)) {
   size_t i = begin + 1;
@@ -88,8 +88,8 @@ static void tell_damaged(const struct pictures *pictures, size_t begin, size_t e
   }
 }
 
-/* Adds to the message the pictures from place `first` to place `last` (places in the sequence, from 0). None of them
- * has a file. Pictures that --step leaves out are not added. */
+/* Adds the missing pictures from position `first` to `last` (in the sequence, from 0) to the message; none of them has
+ * a file. Pictures that --step leaves out are not added. */
 static void tell_gap(const struct pictures *pictures, struct names *names, int64_t first, int64_t last) {
   const struct source_options *options = &pictures->options;
   if (options->step <= 1) {
@@ -103,11 +103,11 @@ static void tell_gap(const struct pictures *pictures, struct names *names, int64
   }
 }
 
-/* Adds the missing pictures from place `begin` on and before place `end` to the message. For a glob, only files that
- * existed when it was listed can be missing. */
+/* Adds the missing pictures from position `begin` up to but not including `end` to the message. For a glob, only files
+ * that existed when it was listed can be missing. */
 static void tell_missing(const struct pictures *pictures, int64_t begin, int64_t end, struct names *names) {
-  int64_t from = begin; /* place in the sequence after the last existing picture found so far; `begin` if none was found
-                         * yet */
+  int64_t from = begin; /* position in the sequence after the last existing picture found so far; `begin` before the
+                         * first */
   for (size_t i = pictures_find_time(pictures, begin); i < pictures->count && pictures->files[i].time < end; i++) {
     const struct picture_file *file = &pictures->files[i];
     bool missing = file->state == PICTURE_MISSING;

@@ -12,8 +12,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 
-/* CHECK_MS: milliseconds between two checks of the pipe for data. CHECKS_UNTIL_TOLD: after so many checks without data,
- * a log line says that the program waits for a writer. */
+/* CHECK_MS: milliseconds between two checks of the pipe for data. CHECKS_UNTIL_TOLD: after this many checks without
+ * data, a log line says that the program waits for a writer. */
 enum { BUFFER_BYTES = 65536, CHECK_MS = 100, CHECKS_UNTIL_TOLD = 10 };
 
 struct pipe_input {

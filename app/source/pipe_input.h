@@ -1,6 +1,5 @@
-/* Opens standard input, other descriptors and named pipes for FFmpeg. FFmpeg's own pipe reader blocks until the writer
- * sends something, and does not call its interrupt callback meanwhile; the reader of this file calls the callback ten
- * times a second. */
+/* Opens standard input, other descriptors and named pipes for FFmpeg. FFmpeg's own pipe reader blocks without calls of
+ * its interrupt callback until the writer sends something; this one calls it ten times a second. */
 #ifndef APP_SOURCE_PIPE_INPUT_H
 #define APP_SOURCE_PIPE_INPUT_H
 

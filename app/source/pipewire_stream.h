@@ -1,8 +1,7 @@
-/* A stream to or from PipeWire, the server by which programs of a desktop share video, with the thread that serves it.
- * source_pipewire.c reads frames from such a stream, and app/sink/sink_pipewire.c offers pictures by one.
- *
- * Threads: PipeWire calls the functions of the events on the loop's thread, with the loop's lock held. Other threads
- * hold the lock (pw_thread_loop_lock) while they use the stream. */
+/* A stream to or from PipeWire (the server through which desktop programs share video), with the thread that serves it.
+ * source_pipewire.c reads frames from such a stream; app/sink/sink_pipewire.c offers pictures through one. PipeWire
+ * calls event functions on the loop's thread, which holds the loop's lock. Other threads hold the lock
+ * (pw_thread_loop_lock) while they use the stream. */
 #ifndef APP_SOURCE_PIPEWIRE_STREAM_H
 #define APP_SOURCE_PIPEWIRE_STREAM_H
 

@@ -13,8 +13,8 @@ struct playlist_entry {
   char *name;
   /* true: this name was dropped on the window, so the command line's input options do not apply to the source */
   bool plain;
-  /* in and out points, in seconds from the file's beginning (or from source_options.start): where the file is begun,
-   * and where it is left. out_s is the file's end if it is not greater than in_s. */
+  /* in and out points, in seconds from the file's beginning (or from source_options.start), at which playing begins and
+   * ends. out_s is the file's end if it is not greater than in_s. */
   double in_s, out_s;
 };
 
@@ -32,9 +32,9 @@ int playlist_insert(struct playlist *list, int index, const char *name, bool pla
 int playlist_insert_copy(struct playlist *list, int index, const struct playlist_entry *entry, struct error *err);
 /* Removes the entry of this index, from 0. */
 void playlist_remove(struct playlist *list, int index);
-/* Adds the sources that a file names, one in each line, as in an M3U file. Empty lines and lines that begin with # are
- * skipped. Relative names start from that file's folder. A pipe is first read to its end, unless *stop is set. Returns
- * 0, or -1 with err, also if the file names no source; entries that were added before an error stay in the list. */
+/* Adds the sources that a file names, one per line, as in an M3U file. Empty lines and lines that begin with # are
+ * skipped. Relative names start from that file's folder. A pipe is first read to its end, or until *stop is set.
+ * Returns 0, or -1 with err, also if no source is named; entries added before an error stay. */
 int playlist_read(struct playlist *list, const char *path, const atomic_bool *stop, const struct log *log,
                   struct error *err);
 /* Resets in `options` the command line's options that do not apply to this source: for a file that was dropped on the

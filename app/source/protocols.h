@@ -10,9 +10,9 @@
 
 enum { PROTOCOLS_MAX = 4096, OPENINGS_MAX = 400, OPENINGS_SAME_MAX = 8 };
 
-/* Returns the value of FFmpeg's option protocol_whitelist for an input: the protocol of the input's URL and those that
- * this protocol needs. So an input that is a file may refer to other files, an input from a server can use only the
- * server's protocols, and input through a pipe may refer to nothing. `buffer` holds PROTOCOLS_MAX characters. */
+/* Returns FFmpeg's option protocol_whitelist for an input: its URL's protocol, and those that this one needs. So a file
+ * may refer to other files, an input from a server can only use the server's protocols, and input through a pipe may
+ * refer to nothing. `buffer` holds PROTOCOLS_MAX characters. */
 const char *protocols_for(const char *url, char *buffer);
 
 /* Returns the protocol_whitelist for input through a pipe. */
@@ -32,12 +32,12 @@ bool protocols_is_network(const char *url);
 bool protocols_listens(const char *url);
 
 /* The function for AVFormatContext.io_open of a local file, such as a playlist. Of local files it opens, besides the
- * input itself, only regular ones in the same folder or below, after following links; for others it returns
- * AVERROR(EACCES). Other URLs are opened if the input's protocol_whitelist allows them. */
+ * input itself, only regular ones in the same folder or below (after following links); others give AVERROR(EACCES). It
+ * opens other URLs if the input's protocol_whitelist allows them. */
 int protocols_open_below(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
 
-/* Counts the URLs that FFmpeg opens while it opens an input, and refuses further ones beyond a limit, because with a
- * playlist that names itself, or endless lists, FFmpeg would open files for ever. */
+/* Counts the URLs that FFmpeg opens for an input, and refuses further ones beyond a limit. Without it, a playlist that
+ * names itself, or an endless list, would make FFmpeg open files for ever. */
 struct openings {
   int (*open)(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
   uint64_t seen[OPENINGS_MAX]; /* for each URL that was opened: hash of the URL */
@@ -51,16 +51,16 @@ void openings_begin(struct openings *openings, AVFormatContext *input);
  * and the input is freed; does nothing. */
 void openings_end(const struct openings *openings, AVFormatContext *input);
 
-/* Returns FFmpeg's format_whitelist for an input that lists files: the list's own format, and all other formats except
- * playlists and devices. It is needed because FFmpeg opens the listed files without protocols_open_below. NULL: out of
- * memory. The caller frees the string with av_free. */
+/* Returns FFmpeg's format_whitelist for an input that lists files: its own format and all others, except playlists and
+ * devices. FFmpeg opens the listed files without protocols_open_below, so this is needed. NULL: out of memory. The
+ * caller frees it with av_free. */
 char *protocols_formats_within(const AVInputFormat *format);
 
 /* True if inputs of this format name other files or servers. `format` may be NULL. */
 bool protocols_is_playlist(const AVInputFormat *format);
 
-/* Returns the end of an error message about an input of this format: the reason why a file to which the input refers
- * may not have been opened; "" if inputs of this format refer to no files. `format` may be NULL. */
+/* Returns words to append to an error message about an input of this format: why a file that it refers to may not be
+ * opened; "": the format refers to no files. `format` may be NULL. */
 const char *protocols_hint(const AVInputFormat *format);
 
 #endif

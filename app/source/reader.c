@@ -9,10 +9,9 @@
 
 enum { SECOND = 1000000000, RETRY_MOST_MS = 4000 };
 
-/* Sets the priority of the reader's thread. wanted is true (urgent) while the thread hands a frame on in time, and
- * while hardware decodes, when the thread only passes packets on and waits. wanted is false (usual priority) while the
- * thread opens, closes or decodes in software. If the system has once refused the urgent priority, it is not asked for
- * again. */
+/* Sets the priority of the reader's thread. wanted: true (urgent) while it hands a frame on in time, and while hardware
+ * decodes, when it only passes packets on and waits; false (usual) while it opens, closes or decodes in software. If
+ * the system has refused the urgent priority once, it is not asked again. */
 static void be_urgent(struct reader *reader, bool wanted) {
   bool urgent = wanted && reader->now.options.urgent && !reader->refused;
   if (urgent != reader->urgent)
@@ -112,9 +111,8 @@ static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
   return wait_until(reader, until_ns);
 }
 
-/* Opens now.spec. Tries again, with pauses, if was_there (the source was open before), if the source may come later
- * (SOURCE_NOT_YET), or if options.patient is set. Returns 0 if the source is open or the thread is to leave it, or -1
- * with err. */
+/* Opens now.spec. Tries again, with pauses, if the source was open before (was_there), may come later (SOURCE_NOT_YET),
+ * or options.patient is set. Returns 0 if the source is open or the thread must leave it, or -1 with err. */
 static int open_source(struct reader *reader, bool was_there, struct error *err) {
   be_urgent(reader, false);
   for (bool told = was_there;; told = true) {
@@ -155,7 +153,7 @@ static double take_speed(struct reader *reader) {
 }
 
 /* Waits until the frame is due; frames of a realtime source are due at once. Returns 1: the frame is due; 0: the caller
- * drops it, because the reader is paused and a realtime source does not wait; -1: the thread is to leave the source. */
+ * drops it, because the reader is paused and the source is realtime; -1: the thread must leave the source. */
 static int await_time(struct reader *reader, struct frame *frame) {
   int64_t media_ns = media_time(reader, frame->pts);
   bool paused;
@@ -205,13 +203,13 @@ static void follow_stretch(struct reader *reader, struct frame *frame) {
   frame->stretch = reader->stretch;
 }
 
-/* Returns the place of a frame in its file, in seconds. */
+/* Returns the position of a frame in its file, in seconds. */
 static double place_of(const struct reader *reader, const struct frame *frame) {
   return (double)(frame->pts - reader->round_pts) * source_tick(&reader->info);
 }
 
-/* True if the source ends before this frame: the frame lies at or after the place where the source is to end, or it
- * begins another pass through a source that is to end with the present one. Also notes where a pass begins. */
+/* True if the source ends before this frame. The frame is at or after the end set for the source, or begins another
+ * pass through a source that ends with the present pass. Also notes where a pass begins. */
 static bool is_beyond_end(struct reader *reader, const struct frame *frame) {
   bool round = reader->from_here && !reader->opened && frame->stretch != reader->own_stretch;
   pthread_mutex_lock(&reader->lock);
@@ -248,8 +246,8 @@ static void deliver(struct reader *reader, struct frame *frame, const char *hard
   pthread_mutex_unlock(&reader->lock);
   outlet_put(&reader->outlet, frame, begins);
   pthread_mutex_lock(&reader->lock);
-  /* `given` is set only after outlet_put, which begins the fade: if `given` were true before, reader_tend could find no
-   * fade and end the previous source at once */
+  /* `given` is set after outlet_put, which begins the fade; otherwise reader_tend could find no fade, and end the
+   * previous source at once */
   reader->given = true;
   pthread_mutex_unlock(&reader->lock);
   be_urgent(reader, hardware || reader->ahead);
@@ -263,9 +261,8 @@ static void found_again(struct reader *reader) {
   set_lost(reader, false, "");
 }
 
-/* True if a source that cannot be opened is a pipe from which another program has read before (options.begun). Such a
- * source counts as ended, not as failed: the data that may be left in the pipe is too short to be seen. Logs err's
- * message. */
+/* True if a source that cannot be opened is a pipe from which another program has read before (options.begun). It
+ * counts as ended, not as failed, because what may remain in the pipe is too little to be seen. Logs err's message. */
 static bool had_ended(const struct reader *reader, const struct error *err) {
   bool ended = reader->now.options.begun && pipe_input_is(reader->now.spec);
   if (ended)
@@ -273,9 +270,9 @@ static bool had_ended(const struct reader *reader, const struct error *err) {
   return ended;
 }
 
-/* Reads the next frame. For a file that hardware decodes, it first waits for the time at which decoding disturbs the
- * engine least (timetable_read_at). Returns what source_read returns; 0 also if the thread is to leave the source.
- * Stores in *decoder the name of the hardware that decoded the frame; NULL: software did. */
+/* Reads the next frame. If hardware decodes a file, first waits until decoding least delays the engine
+ * (timetable_read_at). Returns what source_read returns; 0 also if the thread is to leave the source. *decoder: name of
+ * the decoding hardware; NULL: software decoded. */
 static int read_frame(struct reader *reader, struct frame *frame, const char **decoder, struct error *err) {
   bool hardware = reader->info.hardware && !reader->info.realtime;
   int64_t at_ns = hardware ? timetable_read_at(&reader->timetable) : 0;
@@ -293,10 +290,9 @@ static int read_frame(struct reader *reader, struct frame *frame, const char **d
   return got;
 }
 
-/* Starts the thread that reads frames in advance. Called only when the first frame has been handed on, because a source
- * begins its sound when its second frame is read. Three kinds of sources are not read in advance: realtime ones, those
- * that may come back, and pipes that can be read only once (info.passes). If the thread cannot be started, the reader's
- * thread reads each frame itself. */
+/* Starts the thread that reads frames in advance. Called after the first frame was handed on, because a source's sound
+ * begins when its second frame is read. Not started for realtime sources, sources that may come back, and pipes that
+ * can be read only once (info.passes). If the thread cannot be started, the reader's thread reads each frame itself. */
 static void begin_ahead(struct reader *reader) {
   struct source_info info;
   struct error err;
@@ -373,9 +369,8 @@ static struct origin begin_next(struct reader *reader) {
   return former;
 }
 
-/* Called when another source has begun, so that the previous one's sound can fade out: if the previous source has not
- * ended, hands it over to reader->leaving, which goes on reading its sound. The caller holds the lock, and closes
- * former->source if it is not NULL afterwards. */
+/* Called when another source has begun. If the previous one has not ended, hands it to reader->leaving, which reads it
+ * on while it fades out. The caller holds the lock, and closes former->source afterwards if it is not NULL. */
 static void read_on(struct reader *reader, struct origin *former) {
   struct source_options options = former->options;
   struct error ignored;
@@ -388,9 +383,9 @@ static void read_on(struct reader *reader, struct origin *former) {
     reader_set_speed(reader->leaving.reader, reader->speed);
 }
 
-/* Called when a source has ended or failed. Begins with the next source, if there is one, and returns true. Waits for a
- * next source if more may follow (reader_go_on) or the last one gave a single frame. Returns false if the thread is to
- * end. got: 0: the source has ended or was left; -1: it failed with err. */
+/* Called when a source has ended or failed. Starts the next source, if there is one, and returns true. Waits for a next
+ * source if more may follow (reader_go_on) or the last one gave a single frame. Returns false if the thread must end.
+ * got: 0: the source has ended or was left; -1: it failed with err. */
 static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
   struct origin former = {0}, replaced = {0};
   be_urgent(reader, false);

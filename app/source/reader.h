@@ -1,13 +1,13 @@
-/* Reads a source on a thread of its own, and puts its frames into a mailbox.
+/* Reads a source on a thread of its own, and puts its frames into a mailbox. Frames of a realtime source (a camera,
+ * screen or stream) are handed on at once; those of a file when they are due by their timestamps, and one more is read
+ * in advance (ahead.h).
  *
- * Frames of a realtime source (a camera, a screen, a stream) are handed on at once. Frames of a file are handed on when
- * they are due by their timestamps, and one further frame is read in advance (ahead.h). The end of a file ends the
- * thread, which closes the mailbox; after a single picture the thread waits instead, until another source follows or
- * the reader is stopped. A source that may come back after it was lost (a camera, a stream) is opened again, with
- * growing pauses, as long as the program runs, and so is a stream that was not there yet.
+ * At a file's end the thread ends and closes the mailbox; after a single picture it waits for another source or its
+ * stop. A camera or stream that is lost, or a stream that is not there yet, is opened again and again, with growing
+ * pauses.
  *
- * Threads: any thread may call the functions that take a started reader. Only reader_stop is called by one thread,
- * once, when no other thread uses the reader any more. */
+ * Any thread may call the functions for a started reader. Only reader_stop is called once, when no other thread uses
+ * the reader any more. */
 #ifndef APP_SOURCE_READER_H
 #define APP_SOURCE_READER_H
 
@@ -33,23 +33,24 @@ struct reader_status {
   bool moves;  /* true: the current source gave more than one frame; becomes false when another source begins */
   bool next;   /* true: reader_switch has handed over another source, which has not begun yet */
   int sources; /* number of sources begun so far, including the first */
-  /* place in the present file of the frame that was handed on last, in seconds from its beginning (or from
-   * source_options.start); each pass through a file that loops begins at 0 */
+  /* position in the present file, in seconds, of the frame handed on last, from the file's beginning (or
+   * source_options.start); each pass through a looping file begins at 0 */
   double place;
   long frames; /* number of frames put into the mailbox so far, by all sources */
 };
 
-/* Says when the reader continues with another source: at once, or at the end of the current one. A camera or a stream
- * has no end; a single picture is at its end as soon as it was read. At the end of a file, its last picture is shown
- * for one frame period; then the first frame of the next source follows, if that source is open by then. */
+/* When the reader continues with another source: at once, or at the end of the current one. Cameras and streams have no
+ * end; a single picture has ended once it was read. A file's last picture is shown for one frame period; then the next
+ * source's first frame follows, if it is open by then. */
 enum reader_when { READER_NOW, READER_AT_END };
 
-/* Starts the thread and takes over *source, which the thread closes at the end. *source NULL: the thread opens it. spec
- * and options are copied, so that the source can be opened again; the mailbox, and what options point to, must outlive
- * the reader. Once the flag options->stop (NULL: none) is set, no further frame is read and no source opened again. The
- * flag is checked between frames and between tries; unlike reader_end, it does not interrupt a call that blocks.
- * Returns 0, or -1 with err and *reader unchanged; then *source is still the caller's if memory was short, else closed
- * and NULL, so that source_close(source) is right in both cases. */
+/* Starts the thread and takes over *source, which the thread closes at the end; *source NULL: the thread opens it. spec
+ * and options are copied, so that the source can be opened again; the mailbox and what options point to must outlive
+ * the reader. Once the flag options->stop (NULL: none) is set, no frame is read and no source opened any more. It is
+ * checked between frames and tries; unlike reader_end it does not interrupt a blocking call.
+ *
+ * Returns 0, or -1 with err and *reader unchanged. Then *source is the caller's if memory was short, else closed and
+ * NULL; source_close(source) is right in both cases. */
 int reader_start(struct reader **reader, struct source **source, const char *spec, const struct source_options *options,
                  struct mailbox *mailbox, struct error *err);
 
@@ -58,40 +59,37 @@ int reader_start(struct reader **reader, struct source **source, const char *spe
 int reader_start_list(struct reader **reader, struct source **source, const char *spec,
                       const struct source_options *options, struct mailbox *mailbox, struct error *err);
 
-/* Starts the thread as reader_start does, but the frames go to input number `input` of a mixer, which must outlive
- * the reader, instead of a mailbox. goes_on: true: at the end of the first source the thread waits for another one
+/* Starts the thread like reader_start, but its frames go to input number `input` of a mixer, which must outlive the
+ * reader, instead of a mailbox. goes_on: true: at the end of the first source the thread waits for another one
  * (reader_switch); false: it ends. */
 int reader_start_mixed(struct reader **reader, struct source **source, const char *spec,
                        const struct source_options *options, bool goes_on, struct mixer *mixer, enum mixer_input input,
                        struct error *err);
 
 /* Makes the reader continue with another source, at once or at the end of the current one. *source (NULL: the thread
- * opens it), spec and options are used as by reader_start. If an earlier source has been handed over and has not begun
- * yet, this one replaces it. Returns 0, or -1 with err if memory is short; then *source stays the caller's. */
+ * opens it), spec and options are used as by reader_start. Replaces a source that was handed over before and has not
+ * begun. Returns 0, or -1 with err if memory is short; then *source stays the caller's. */
 int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
                   enum reader_when when, struct error *err);
 /* Makes the reader continue at once with the source that reader_switch (READER_AT_END) has handed over. Does nothing if
  * there is no such source. */
 void reader_leave(struct reader *reader);
-/* Says what the reader's thread does when a source ends or fails: go_on true: it waits for a reader_switch; false: it
+/* Sets what the reader's thread does when a source ends or fails: true: it waits for a reader_switch; false: it
  * ends. */
 void reader_go_on(struct reader *reader, bool go_on);
 
 /* Takes back the source that reader_switch (READER_AT_END) has handed over; *source becomes the caller's. Returns false
  * if there is none, because it has begun meanwhile or was never handed over. */
 bool reader_withdraw(struct reader *reader, struct source **source);
-/* Changes where the current source ends. It ends at the place `until` (source_options.until). If `rounds` is false, it
- * also ends with the present pass through the file, even if source_options.loop lets it begin anew. number:
- * status.sources while that source is read. For another number the call does nothing, because another source has begun
- * meanwhile. */
+/* Changes where the current source ends. until: as source_options.until. rounds: false: it also ends with the present
+ * pass through the file, even if source_options.loop lets it begin again. number: value of status.sources while that
+ * source is read; for another number the call does nothing, because another source has begun. */
 void reader_end_at(struct reader *reader, int number, double until, bool rounds);
-/* Plays files at this speed, greater than 0, from now on; 1: as they were made. Realtime sources keep their own
- * speed. */
+/* Plays files at this speed, greater than 0, from now on; 1: normal. Realtime sources keep their own speed. */
 void reader_set_speed(struct reader *reader, double speed);
 
-/* Pauses the reader, or lets it go on. While it is paused, frames of a file are not handed on, and frames of a realtime
- * source are read and dropped. Exception: the first frame of a source, or of another place in a source, is handed
- * on. */
+/* Pauses the reader, or lets it go on. During a pause, frames of a file wait, and frames of a realtime source are read
+ * and dropped. Only the first frame of a source, or after a seek, is handed on. */
 void reader_pause(struct reader *reader, bool paused);
 /* Copies the reader's present state to *status. */
 void reader_get_status(struct reader *reader, struct reader_status *status);
@@ -113,8 +111,8 @@ void reader_tend(struct reader *reader);
 void reader_end(struct reader *reader);
 
 /* Ends the reader's thread, waits for that, closes the source and frees the reader; *reader becomes NULL. Returns 0, or
- * -1 with err (may be NULL) if the thread had ended by itself because a source failed. If *reader is NULL, does nothing
- * and returns 0. */
+ * -1 with err (may be NULL) if the thread had ended on its own because a source failed. If *reader is NULL, does
+ * nothing and returns 0. */
 int reader_stop(struct reader **reader, struct error *err);
 
 #endif

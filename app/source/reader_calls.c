@@ -69,9 +69,8 @@ int reader_start_mixed(struct reader **reader, struct source **source, const cha
   return start(reader, source, spec, options, &(struct outlet){.mixer = mixer, .input = input}, goes_on, err);
 }
 
-/* Makes the thread leave the current source, even if a read of it blocks. If the source is to fade out, reading it
- * goes on during the fade, so it is interrupted only if a read has already blocked for 0.2 s. The caller holds the
- * lock. */
+/* Makes the thread leave the current source, even if a read of it blocks. A source that is to fade out is still read
+ * during the fade, so it is interrupted only if a read has blocked for 0.2 s. The caller holds the lock. */
 static void call_away(struct reader *reader) {
   const int64_t blocks_ns = 200000000;
   int64_t since_ns = reader->reading_ns;
@@ -97,9 +96,8 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   if (origin_set(&next, &reader->cut, source, spec, options, err))
     return -1;
   pthread_mutex_lock(&reader->lock);
-  /* The source in `next` has not begun, and never will. It is moved to `replaced`, from where the reader's thread frees
-   * it. If an earlier call has moved a source to `replaced` and the thread has not freed it yet, this call frees it
-   * (`before`). */
+  /* The source in `next` will never begin. It is moved to `replaced`, and the reader's thread frees it. A source that
+   * an earlier call moved there, and that is not freed yet, is freed by this call (`before`). */
   before = reader->replaced;
   reader->replaced = reader->next;
   reader->next = next;

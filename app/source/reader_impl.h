@@ -1,5 +1,5 @@
-/* What the two files of the reader share: reader.c has the functions of its thread, reader_calls.c those that other
- * threads call. */
+/* Declarations shared by the reader's two files: reader.c has the functions of its thread, reader_calls.c those that
+ * other threads call. */
 #ifndef APP_SOURCE_READER_IMPL_H
 #define APP_SOURCE_READER_IMPL_H
 
@@ -17,8 +17,8 @@
 enum { RETRY_FIRST_MS = 250 };
 
 struct reader {
-  /* The following fields are used by the reader's thread only, except: `thread` belongs to the caller of start and
-   * stop; info and the pointer now.source are written under lock, because other threads read them under it; failed and
+  /* Only the reader's thread uses the following fields, with these exceptions: `thread` belongs to the caller of start
+   * and stop; info and the pointer now.source are written under lock, and other threads read them under it; failed and
    * err are read after the thread's end. */
   pthread_t thread;
   struct origin now;
@@ -32,9 +32,9 @@ struct reader {
   int retry_ms;
   long from_here;  /* number of frames that the present source has given so far, also dropped ones */
   uint64_t serial; /* number that the next frame gets, counted over all sources */
-  /* A stretch is a sequence of frames without a gap in time (frame.h). stretch: number of the stretch to which the
-   * last frame belongs, counted over all sources; own_stretch: its number as the source itself counts. opened: true: a
-   * source was opened, for the first time or again, since the last frame. */
+  /* A stretch is a sequence of frames without a gap in time (frame.h). stretch: number of the last frame's stretch,
+   * counted over all sources; own_stretch: its number within the source. opened: true: a source was opened or reopened
+   * since the last frame. */
   uint64_t stretch, own_stretch;
   bool opened;
   int64_t round_pts; /* pts of the first frame of the present pass through a source that loops, in its time base */
@@ -53,16 +53,16 @@ struct reader {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* The following fields are protected by `lock`. knows: info is complete. ended: the thread has ended. */
-  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier such source,
-   * which never began because `next` took its place; the thread closes it. */
+  /* next: the source that reader_switch handed over and that has not begun yet. replaced: an earlier one that never
+   * began, because `next` replaced it; the thread closes it. */
   struct origin next, replaced;
   enum reader_when next_when;
   bool has_next, goes_on, paused, knows, ended;
-  /* speed: how fast files are played, 1: as they were made. until: place in the present file, in seconds, at which it
-   * ends, 0: at its own end. rounds: the source may begin anew at its end, if source_options.loop says so. */
+  /* speed: playing speed of files, 1: normal. until: position in the present file, in seconds, at which it ends, 0: at
+   * its own end. rounds: the source may repeat itself, if source_options.loop says so. */
   double speed, until;
   bool rounds;
-  /* leaving: goes on reading the previous source while the present one fades in over it (mixer.h). given: true: at
+  /* leaving: reads the previous source during its fade-out, while the present one fades in (mixer.h). given: true: at
    * least one frame of the present source was read. */
   struct extra_reader leaving;
   bool given;

@@ -139,8 +139,7 @@ int repeated_measure(const char *spec, struct source_options *options, struct er
   if (check_kind(spec, options, err))
     return -1;
   status = open_once(&reading.input, spec, options, NULL, err);
-  /* the repetitions are read through FFmpeg's demuxer of lists of files, and such a list must not contain another
-   * list */
+  /* the repetitions are read through FFmpeg's concat demuxer, whose lists must not contain another list */
   if (!status && protocols_is_playlist(reading.input->iformat))
     status = error_set(err, STATUS_USAGE, "--repeat: %s names other files: have it name them several times", spec);
   if (!status)
@@ -154,8 +153,8 @@ int repeated_measure(const char *spec, struct source_options *options, struct er
 
 /* --- opening the passes through a repeated file as one list of files --- */
 
-/* Returns the time at which a pass through the file begins, in microseconds. The time of each pass is rounded by
- * itself, so that errors do not add up. */
+/* Returns the time at which a pass through the file begins, in microseconds. Each pass is rounded separately, so that
+ * errors do not add up. */
 static int64_t begin_of(const struct source_options *options, int pass) {
   return llrint(options->pass * pass * AV_TIME_BASE);
 }
@@ -186,8 +185,8 @@ static int collect_wishes(AVDictionary **wishes, const AVFormatContext *once) {
              : 0;
 }
 
-/* `input` plays a file repeatedly, through FFmpeg's demuxer of lists; `once` is the file opened directly. Copies from
- * `once` to `input` what that demuxer leaves out: tags, covers, dispositions, and the chapters, once for each pass.
+/* `input` plays a file repeatedly, through FFmpeg's concat demuxer; `once` is the file opened directly. Copies what
+ * that demuxer leaves out from `once` to `input`: tags, covers, dispositions, and the chapters, once for each pass.
  * Returns 0, or -1 without memory. */
 static int complete(AVFormatContext *input, const AVFormatContext *once, const struct source_options *options) {
   int64_t first = once->start_time == AV_NOPTS_VALUE ? 0 : once->start_time;

@@ -1,5 +1,5 @@
-/* Opens a file so that it is read several times in a row, as if it were one longer input. FFmpeg's demuxer of lists
- * does that: its list names the file once for each pass, with the length of a pass. */
+/* Opens a file so that it is read several times in a row, as if it were one longer input. This uses FFmpeg's concat
+ * demuxer, with a list that contains the file once for each pass, with the length of a pass. */
 #ifndef APP_SOURCE_REPEATED_H
 #define APP_SOURCE_REPEATED_H
 
@@ -9,9 +9,9 @@
 
 enum { REPEATED_MOST = 10000 };
 
-/* If options->repeat asks for several passes, checks that the input can be repeated, and stores the length of a pass in
- * options->pass: a pass ends with the last picture, so sound that is longer overlaps the next pass. For this the file
- * is read once. Does nothing for pictures of a sequence, which picture_files.h repeats. Returns 0, or -1 with err. */
+/* If options->repeat asks for several passes, checks that the input can be repeated, and reads it once to store the
+ * length of a pass in options->pass. A pass ends with the last picture; longer sound overlaps the next pass. Does
+ * nothing for pictures of a sequence, which picture_files.h repeats. Returns 0, or -1 with err. */
 int repeated_measure(const char *spec, struct source_options *options, struct error *err);
 
 /* Opens the file as one demuxer, which reads the file options->repeat times. repeated_measure must have been called

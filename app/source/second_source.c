@@ -9,8 +9,8 @@
 
 enum { AHEAD = 4 };
 
-/* Limits in seconds of the tolerance within which times of the two sources count as equal. The tolerance is half the
- * sum of their time bases' units, because containers round times. */
+/* Times of the two sources count as equal if they differ by at most half the sum of their time bases' units, because
+ * containers round times. These are the limits of that tolerance, in seconds. */
 static const double rounding_most = 1e-3, rounding_least = 1e-6;
 /* If callers do not wait (patience_ms is 0), SECOND_SOURCE_BEHIND is reported after frames have been late for this many
  * nanoseconds. */
@@ -43,9 +43,9 @@ struct second_source {
   /* times in seconds of the first frame (first_at) and of the frame that was read last (last_at) */
   double first_at, last_at;
   double step;  /* time in seconds between the last two frames read */
-  double begun; /* the time, in seconds of the first source, for which a frame was asked first; NAN: none was yet */
+  double begun; /* time of the first requested frame, in seconds of the first source; NaN: none was requested yet */
   double shift; /* seconds to be added to a time of the first source to get the second source's own time */
-  /* time for which a frame was asked last, in seconds of the second source (first source's time plus `shift`) */
+  /* time of the last requested frame, in seconds of the second source (first source's time plus `shift`) */
   double wanted;
   bool stop, ended, failed;
   struct error err;
@@ -114,9 +114,9 @@ static void *read_ahead(void *opaque) {
 
 /* --- functions for the thread that asks for frames --- */
 
-/* Sets second->shift, the seconds that are added to a time of the first source to get the time in the second source.
- * If the times of both sources' first frames differ by less than one frame period, the shift is that difference, else
- * 0. seconds: time of the first source's frame; the first call stores it in second->begun. */
+/* Sets second->shift, the seconds added to a time of the first source to get the second source's time: the difference
+ * of the sources' first frames if it is less than one frame period, else 0. seconds: time of the first source's frame;
+ * the first call stores it in second->begun. */
 static void align(struct second_source *second, double seconds) {
   if (isnan(second->begun))
     second->begun = seconds;

@@ -1,8 +1,7 @@
-/* Reads a second source (a mask, or frames for ControlNets) so that its frames match the times of a first one. A thread
- * reads the second source's frames in advance. For each moment (a time of the first source), the caller gets the newest
- * frame of the second source that is not later than that moment. If the two sources begin within one frame period of
- * each other, their first frames are aligned. The second source's first frame is also used for earlier moments, its
- * last frame for later ones. */
+/* Reads a second source (a mask, or frames for ControlNets) in step with a first one. A thread reads its frames in
+ * advance. For each time of the first source, the caller gets the second source's newest frame that is not later. Its
+ * first frame is also used for earlier times, its last one for later times. If the sources begin within one frame
+ * period of each other, their first frames are aligned. */
 #ifndef APP_SOURCE_SECOND_SOURCE_H
 #define APP_SOURCE_SECOND_SOURCE_H
 
@@ -11,7 +10,7 @@
 struct second_source;
 
 struct second_source_options {
-  const struct source_info *first; /* info of the first source, for whose times the second source is asked for frames;
+  const struct source_info *first; /* info of the first source, whose frame times select the second source's frames;
                                     * NULL: unknown */
   /* Longest time in ms for which second_source_at waits for a frame that is not decoded yet. After that, and as long as
    * the source stays late, the newest frame is used instead. 0: it never waits. */
@@ -21,14 +20,14 @@ struct second_source_options {
 enum second_source_state {
   SECOND_SOURCE_IN_STEP,
   SECOND_SOURCE_BEHIND, /* frames have been late for longer than patience_ms or, if that is 0, for 2 s */
-  /* the time for which a frame is asked is at least one frame period after the source's last frame; a source that is a
-   * single picture never ends */
+  /* the requested time is at least one frame period after the source's last frame; a source that is a single picture
+   * never ends */
   SECOND_SOURCE_ENDED,
   SECOND_SOURCE_FAILED
 };
 
-/* Starts the thread that reads *source, and takes *source over. Returns 0, or -1 with err; then *source is still the
- * caller's if memory was short, else closed and NULL. */
+/* Starts the thread that reads *source, and takes ownership of it. Returns 0, or -1 with err: if memory was short,
+ * *source still belongs to the caller; otherwise it is closed and NULL. */
 int second_source_start(struct second_source **second_source, struct source **source,
                         const struct second_source_options *options, struct error *err);
 /* Gets the second source's frame for a moment (a time of the first source in seconds), which must not decrease from

@@ -1,10 +1,9 @@
-/* Passes packets of sound, subtitles and other tracks beside the pictures from the source, which reads the input, to
- * the sink. It is for inputs that can be read only once: pipes and streams. Packets wait here, in bounded memory, until
- * the pictures of the same time are written. Neither source nor sink waits for the other; packets for which there is no
- * room are dropped.
+/* Passes packets of sound, subtitles and other tracks from the source, which reads the input, to the sink. It is for
+ * inputs that can be read only once: pipes and streams. Packets wait here until the pictures of the same time are
+ * written. Neither source nor sink waits for the other; packets that have no room in the bounded memory are dropped.
  *
- * Threads: the source's thread calls the functions of the source; the sink's thread those of the sink, after the source
- * has given out its first frame. */
+ * The source's thread calls the functions for the source. The sink's thread calls those for the sink, after the
+ * source's first frame. */
 #ifndef APP_SOURCE_SIDE_FEED_H
 #define APP_SOURCE_SIDE_FEED_H
 
@@ -32,8 +31,8 @@ void side_feed_close(struct side_feed **feed);
  * streams that may be copied. video: the stream of the pictures. Called before the first packet is put. Returns 0, or
  * -1 if memory is short. */
 int side_feed_describe(struct side_feed *feed, const AVFormatContext *input, const AVStream *video);
-/* Stores a copy of a packet, in the order in which the demuxer gave it; of the pictures' packets only the times. The
- * caller keeps owning the packet. */
+/* Stores a copy of a packet; of the pictures' packets only the times. Packets must come in the demuxer's order. The
+ * caller keeps the packet. */
 void side_feed_put(struct side_feed *feed, const AVPacket *packet);
 /* Sets the time in the input, in AV_TIME_BASE units, that becomes time 0 of the output. Called with the first frame. If
  * memory is full before this call, the oldest packets are dropped without a log line, since they are before the part

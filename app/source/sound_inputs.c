@@ -19,8 +19,8 @@ int sound_inputs_look(const struct ffmpeg_devices *devices, AVDeviceInfoList **l
   return format ? devices->list_input_sources(format, NULL, NULL, list) : AVERROR_DEMUXER_NOT_FOUND;
 }
 
-/* True if an input is listed for users. ALSA lists each card several times, as well as filters that are no inputs; of
- * these only "plughw" is shown. That name stands for a card with conversion to any rate and format. */
+/* True if an input is listed for users. ALSA lists each card several times, and also filters that are no inputs; of
+ * these only "plughw" is shown: a card with conversion to any rate and format. */
 static bool is_worth_listing(const struct system *system, const char *name) {
   return strcmp(system->device, "alsa") != 0 || !strncmp(name, "plughw:", strlen("plughw:"));
 }

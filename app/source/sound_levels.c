@@ -14,13 +14,12 @@ static const double hops_a_second = 200;
 /* Power, relative to full scale, below which the gain does not rise further, so that faint noise is not taken for
  * sound. */
 static const double faint = 1e-5;
-/* The level of a frequency band is measured relative to the band's own loudest power, but at least to this fraction of
- * the whole sound's loudest power, because sound of other bands leaks into a quiet band. */
+/* A band's level is relative to the band's own loudest power, but at least to this fraction of the whole sound's
+ * loudest power, because other bands leak into a quiet band. */
 static const double band_least = 0.01;
-/* An onset (beginning of a sound) is found where the power exceeds onset_begins times its mean. The next one can be
- * found only after the power was below onset_ends times its mean. (If there were one limit only, a steady tone would
- * give several onsets: its power ripples around the limit as the mean rises.) Power below onset_least times the loudest
- * recent power is no onset. */
+/* An onset (beginning of a sound) is found where the power exceeds onset_begins times its mean. The next one is
+ * possible only after the power was below onset_ends times its mean; with a single limit, the ripple of a steady tone
+ * would give several onsets. Power below onset_least times the loudest recent power is no onset. */
 static const double onset_begins = 2.5, onset_ends = 1.5, onset_least = 0.05;
 /* Shortest time between two beats, and between two onsets of the whole sound. */
 static const double beats_apart_s = 0.25, onsets_apart_s = 0.12;

@@ -1,8 +1,6 @@
 /* Measures sound at each moment, as numbers from 0 to 1: its level, the levels of three bands, and its beat. The
- * functions only compute; they take samples of one channel.
- *
- * Levels are relative to the loudest sound of the last seconds: a gain follows that sound's power slowly, and never
- * rises so far that silence is taken for sound. */
+ * functions only compute, from samples of one channel. Levels are relative to the loudest sound of the last seconds: a
+ * gain follows its power slowly, but does not rise so far that silence would be taken for sound. */
 #ifndef APP_SOURCE_SOUND_LEVELS_H
 #define APP_SOURCE_SOUND_LEVELS_H
 

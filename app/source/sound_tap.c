@@ -25,8 +25,8 @@ struct sound_tap {
   struct entry entry[PACKETS]; /* packet number n is at n modulo PACKETS */
   unsigned long put;           /* number of packets of sound put into the tap (the buffer) so far, which is also the
                                 * number of the next packet */
-  unsigned long begun;         /* number of the present owner's first packet; packets are numbered on from owner to
-                                * owner */
+  unsigned long begun;         /* number of the present owner's first packet; the numbering continues from one owner to
+                                * the next */
   const void *owner;
   char name[SOUND_NAME_MAX];
   AVCodecParameters *codec;

@@ -1,8 +1,7 @@
-/* A sound tap is a buffer of the newest packets of sound that a live source reads next to its pictures; recordings and
- * level meters take them from it. Its owner is the source whose packets it keeps. A position is a time in seconds on
- * the clock of the source's frame.pts; it does not depend on when pictures are shown.
- *
- * Any thread may call these functions, but each cursor is used by one thread at a time. */
+/* A sound tap is a buffer of the newest packets of sound that a live source reads beside its pictures. Recordings and
+ * level meters take packets from it. Its owner is the source whose packets it keeps. A position is a time in seconds on
+ * the clock of the source's frame.pts, whenever pictures are shown. Any thread may call these functions, but one cursor
+ * is used by one thread at a time. */
 #ifndef APP_SOURCE_SOUND_TAP_H
 #define APP_SOURCE_SOUND_TAP_H
 
@@ -47,9 +46,8 @@ struct sound_cursor {
   unsigned long next;
 };
 
-/* Takes the next packet for this cursor if the packet's position in the source is at most `until`, and stores the
- * position; both are in seconds. Returns 1: packet is filled, and the caller unrefs it; 0: there is no such packet
- * yet. */
+/* Takes this cursor's next packet if the packet's position in the source is at most `until`, and stores the position;
+ * both are in seconds. Returns 1 with the packet, which the caller unrefs, or 0 if there is no such packet yet. */
 int sound_tap_take(struct sound_tap *tap, struct sound_cursor *cursor, double until, AVPacket *packet,
                    double *position);
 /* Waits, for at most wait_ms milliseconds, until a packet comes that the cursor has not taken yet. */
@@ -59,11 +57,11 @@ void sound_tap_wait(struct sound_tap *tap, const struct sound_cursor *cursor, in
 unsigned sound_tap_describe(struct sound_tap *tap, AVCodecParameters *codec, AVRational *time_base);
 /* True if the source that owns the tap, or that owned it last, has sound. */
 bool sound_tap_has_sound(struct sound_tap *tap);
-/* Returns how many owners the tap has had, with and without sound; the number changes with the owner. 0: none yet.
- * *present: the current owner has sound. name: gets the current owner's name; may be NULL. */
+/* Returns how many sources have owned the tap so far, which identifies the current owner; 0: none has. *present: the
+ * current owner has sound. name: gets the current owner's name; may be NULL. */
 unsigned sound_tap_number(struct sound_tap *tap, bool *present, char name[SOUND_NAME_MAX]);
-/* Sets the speed of the source, which is how many seconds of the source pass in a second; 1: as it was made. From now
- * on this speed applies to the tap's present owner and to later ones. sound_tap_speed returns the speed. */
+/* Sets the source's playing speed; 1: normal. From now on it applies to the tap's present owner and to later ones.
+ * sound_tap_speed returns the speed. */
 void sound_tap_set_speed(struct sound_tap *tap, double speed);
 double sound_tap_speed(struct sound_tap *tap);
 /* Returns the position in seconds (see the head of this file) of a frame of the current owner with this pts. */

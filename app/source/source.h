@@ -45,12 +45,12 @@ struct source_options {
   double start;               /* time in the input of the first frame that is read, in seconds */
   /* seconds after `start` at which the first pass through a looping input begins; later passes begin at `start` */
   double resume;
-  /* true: the frames before `start` are read and left out, in place of a seek by time, because the clock of the input's
-   * time stamps begins anew somewhere (frame_places_survey) */
+  /* true: the frames before `start` are read and left out instead of a seek by time, because the input's timestamps
+   * restart somewhere (frame_places_survey) */
   bool reads_up;
   double duration; /* seconds of the input to read; 0: all */
-  /* for a live source: place in the source, in seconds after `start`, at which the reader (reader.h) ends it; 0: at its
-   * own end. The source itself does not read this field. */
+  /* for a live source: position, in seconds after `start`, at which the reader (reader.h) ends it; 0: at its own end.
+   * The source itself does not read this field. */
   double until;
   bool no_fade; /* true: in live mode, the source does not fade in (mixer.h) */
   /* repeat: number of times that a file or picture sequence is read in a row, as one input; less than 2: once. pass:
@@ -72,7 +72,7 @@ struct source_options {
    * source; NULL: no such flag */
   const atomic_bool *cancel;
   /* The fields of this block say where frames and sound go, and what decodes. */
-  /* tells if the next frames are mirrored; may change at any time; NULL: frames are never mirrored */
+  /* decides whether the next frames are mirrored; may change at any time; NULL: frames are never mirrored */
   struct mirror *mirror;
   /* the tap that gets the packets of the source's sound, for recording and measuring (sound_tap.h); NULL: the sound is
    * not wanted */
@@ -174,13 +174,13 @@ int source_read_ahead(struct source *source, struct error *err);
 /* Reads the next frame. Returns 1: *frame is filled, and the caller releases it; 0: the end, or an interrupt; -1 with
  * err. */
 int source_read(struct source *source, struct frame *frame, struct error *err);
-/* Checks that no frame before the last one given out is missing. Meant for callers that stop before the end of the
+/* Checks that no frame is missing before the last returned one. Meant for callers that stop before the end of the
  * source; at the end, source_read does the same check. Returns 0, or -1 with err. */
 int source_check(const struct source *source, struct error *err);
 /* Copies the info of the source, as far as it is known. info->hardware points to a constant string. */
 void source_get_info(const struct source *source, struct source_info *info);
-/* Makes source_read return the end from now on; a read that blocks at present returns, too. Callable from any thread
- * and from a signal handler. */
+/* Makes source_read report the end from now on, even while it blocks. Callable from any thread and from a signal
+ * handler. */
 void source_interrupt(struct source *source);
 /* Makes the source the owner of the flag source_options.cancel with which it was opened: a block of calloc, which
  * source_close frees. */

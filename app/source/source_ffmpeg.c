@@ -10,8 +10,8 @@
 #include "unet/base/address.h"
 #include "unet/base/platform.h"
 
-/* Pictures of a live stream are skipped while a newer packet waits. But when no picture was given out for this many
- * nanoseconds, the next one is given out, because the decoder may be too slow ever to catch up. */
+/* Pictures of a live stream are skipped while a newer packet waits. After this many nanoseconds without a picture, the
+ * next one is given out anyway, because the decoder may be too slow to catch up. */
 static const int64_t starved_ns = 100000000;
 
 static bool accepts(const char *spec) {
@@ -80,8 +80,8 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, sound, &from->heard_ns, err) : 0;
 }
 
-/* What the function `prepare` returns if a seek fails, and FFmpeg has already dropped the packets that it had read:
- * the input must be opened again. */
+/* Result of `prepare` if a seek fails after FFmpeg has dropped the packets read before: the input must be opened
+ * again. */
 enum { PLACE_LOST = 1 };
 
 static int go_to_start(struct ffmpeg_source *from) {
@@ -296,9 +296,8 @@ static int64_t settle_time(struct ffmpeg_source *from) {
   return frame_clock_settle(&from->clock, time, wait ? next_time(from) : FRAME_TIME_NONE);
 }
 
-/* True if a frame of a looping input lies before options.start and must be dropped: each time the input starts again,
- * reading begins at a key frame before options.start. The test does not use the frame's final time, which rises from
- * one pass to the next. */
+/* True if a frame of a looping input is before options.start and must be dropped: each pass begins at a key frame
+ * before options.start. The test does not use the frame's final time, which rises from one pass to the next. */
 static bool is_before_start(const struct ffmpeg_source *from) {
   int64_t time = about_time(from, from->frame);
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
@@ -336,16 +335,16 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
     }
     if (!is_too_early(from, seconds) && !is_outdated(from))
       break;
-    /* If frames have no timestamps, each one's time is counted on from the frame before. So the time of the frame that
-     * is left out here is stored for the next frame. */
+    /* A frame without a timestamp gets its time from the frame before, so the time of this frame, which is left out, is
+     * stored for the next one. */
     if (about_time(from, from->frame) == FRAME_TIME_NONE)
       from->clock.last = *pts;
   }
   return got;
 }
 
-/* Makes the demuxer give the packets of all streams, because the duration in the header may be that of the sound.
- * Called after the first frame: a seek in some containers works only if other streams are discarded. */
+/* Makes the demuxer give the packets of all streams, because the header's duration may be that of the sound. Called
+ * after the first frame, because seeking in some containers works only if other streams are discarded. */
 static void read_all_streams(struct ffmpeg_source *from) {
   if (from->options.live || from->options.loop || !completeness_wants_all(&from->completeness))
     return;
@@ -360,9 +359,9 @@ static void tell_transparency(struct ffmpeg_source *from) {
   from->untold = false;
 }
 
-/* Converts from->frame. Returns 1 with the picture in frame; 0: the picture is left out; or -1 with err. If a live
- * source cannot use a hardware surface, software decodes the later pictures; if the GPU itself has failed, the engine
- * will report that. */
+/* Converts from->frame. Returns 1 with the picture in frame; 0 if it is left out; or -1 with err. If a live source's
+ * hardware surface is unusable, later pictures are decoded by software; if the GPU itself has failed, the engine will
+ * report that. */
 static int take_picture(struct ffmpeg_source *from, struct frame *frame, struct error *err) {
   int64_t captured_ns = decode_arrival(from, from->frame);
   about_orientation(from, from->frame);

@@ -10,9 +10,9 @@
  * checksum. */
 enum { PATTERN_BLOCK = 8, PATTERN_BITS = 40 };
 
-/* Reads the frame's number from a picture of the test pattern, which shows it as black and white blocks; the blocks
- * must still be where the pattern has drawn them. Returns false if there are no valid blocks. Works for formats with
- * luma alone in plane 0 (NV12, YUV420P). */
+/* Reads the frame's number from a picture of the test pattern, which contains it as black and white blocks; the blocks
+ * must be at their original position. Returns false if there are no valid blocks. Works for formats with luma alone in
+ * plane 0 (NV12, YUV420P). */
 bool pattern_read_number(const struct frame *frame, uint32_t *number);
 
 #endif

@@ -10,9 +10,8 @@
 
 enum {
   PAGE = 4096,
-  /* Decoded pictures are copied to memory that OpenGL can read before the window asks for a copy. This copying in
-   * advance ends after the window has not asked for so many copies in a row. 1 would be too few, because some pictures
-   * are dropped on their way to the window. */
+  /* Decoded pictures are copied in advance to memory that OpenGL can read. This ends after this many copies in a row
+   * that the window did not ask for; some pictures are dropped on their way, so 1 would be too few. */
   UNSHARED = 8,
 };
 
@@ -31,8 +30,8 @@ struct surface {
   struct gpu_share *share;
   /* true: a copy of the surface to `share` (memory for OpenGL) has begun, and nobody has waited for its end yet */
   bool filling;
-  /* This struct holds one picture after the other. For so many further pictures the copy to `share` (memory for OpenGL)
-   * is begun in advance, before the window asks for it. */
+  /* This struct holds one picture after the other. For this many more of them, the copy to `share` (memory for OpenGL)
+   * begins before the window asks for it. */
   int ahead;
   unsigned filled; /* the kinds of memory (enum memory, or-ed) that have the picture's pixels by now */
 };
@@ -205,9 +204,8 @@ static int lay_out(struct surface *surface, struct frame *frame, struct error *e
   return 0;
 }
 
-/* Gives the surface of `in` (a decoded picture in the GPU's memory) to the struct surface, in place of its former one.
- * Returning the former one to the decoder takes 0.1 ms. So it is done here, and not when the picture is released, which
- * happens on another thread. */
+/* Puts the surface of `in` (a decoded picture in GPU memory) into the struct surface, and returns the former one to the
+ * decoder. That takes 0.1 ms; so it is done here, and not when the picture is released, on another thread. */
 static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
   struct picture *picture = &surface->base;
   end_share(surface, NULL); /* waits until a copy of the former surface, if one has begun, is done */

@@ -28,8 +28,8 @@ static void open_codec(struct tap_decoder *decoder, const AVCodecParameters *abo
              avcodec_get_name(about->codec_id));
 }
 
-/* Opens another decoder if another source owns the tap (sound_tap.h) since the last call. Returns false if there is no
- * sound, or the sound cannot be decoded. */
+/* Opens another decoder if the tap (sound_tap.h) has got another owner since the last call. Returns false if there is
+ * no sound, or it cannot be decoded. */
 static bool follow_source(struct tap_decoder *decoder) {
   bool present;
   if (sound_tap_number(decoder->tap, &present, NULL) == decoder->sound_number && present)

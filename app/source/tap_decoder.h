@@ -1,5 +1,5 @@
-/* Decodes the packets in a sound tap (sound_tap.h: the buffer of a source's newest sound). When another source becomes
- * the owner of the tap, the decoder is set up again, for that source's sound. One thread at a time uses it. */
+/* Decodes the packets in a sound tap (the buffer of a source's newest sound, sound_tap.h). When another source becomes
+ * the tap's owner, the decoder is set up again for its sound. Only one thread at a time may use it. */
 #ifndef APP_SOURCE_TAP_DECODER_H
 #define APP_SOURCE_TAP_DECODER_H
 

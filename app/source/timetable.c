@@ -5,14 +5,12 @@
 static const int64_t second_ns = 1000000000;
 static const int64_t behind_ns = 1000000000, ahead_ns = 10000000000;
 static const int64_t later_most_ns = 4000000;
-/* Reserve of time in ns that timetable_read_at leaves: a frame is not late even if reading it takes longer than the
- * longest recent reading by this time. */
+/* nanoseconds that timetable_read_at plans for a read in addition to the longest recent one */
 static const int64_t spare_ns = 4000000;
-/* timetable.apart_ns is about the shortest recent time between two frames: with each frame it rises by 1 /
- * APART_FORGETS of itself, unless the time since the frame before is shorter than that. timetable.reading_ns is about
- * the longest recent time for reading a frame: with each frame it falls by 1 / READING_FORGETS of itself, unless
- * reading took longer than that. It falls slowly, because most frames that are slow to read, such as key frames, come
- * again within a few seconds. */
+/* timetable.apart_ns is about the shortest recent time between two frames. Each frame raises it by 1 / APART_FORGETS of
+ * itself, unless its distance to the frame before is shorter. timetable.reading_ns is about the longest recent reading
+ * time. Each frame lowers it by 1 / READING_FORGETS of itself, unless its reading took longer. That is slow, because
+ * slow frames, such as key frames, come again within seconds. */
 enum { APART_FORGETS = 16, READING_FORGETS = 256 };
 
 void timetable_follow(struct timetable *timetable, double fps) {
@@ -36,8 +34,8 @@ void timetable_set_speed(struct timetable *timetable, double speed, int64_t now_
   timetable->speed = speed;
 }
 
-/* Returns when to give out a frame whose due time does not follow from the frames before it (it is the first one, or
- * the source's clock has jumped): now, or at begin_ns if that is later. */
+/* Returns the due time of a first frame, or of one after a jump of the source's clock: now, or begin_ns if that is
+ * later. */
 static int64_t begin(const struct timetable *timetable, int64_t now_ns) {
   return timetable->begin_ns > now_ns ? timetable->begin_ns : now_ns;
 }

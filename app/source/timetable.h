@@ -8,7 +8,7 @@
 
 struct timetable {
   bool started;
-  double speed; /* how fast the file is played; 1: as it was made; 0: not set, which counts as 1 */
+  double speed; /* playing speed of the file; 1: normal; 0: not set, which counts as 1 */
   /* clock_ns: a time of platform_now_ns; media_ns: timestamp, in nanoseconds, of a frame that is due at that time. The
    * times of all other frames are computed from these two. */
   int64_t clock_ns, media_ns;
@@ -21,30 +21,27 @@ struct timetable {
 };
 
 /* Resets the timetable for another source, which is played at the same speed. fps: the former source's frame rate times
- * its speed, so that the new source's first frame comes one frame period after the former one's last; 0: the new source
- * begins at once. */
+ * its speed, which delays the new source's first frame by one such frame period; 0: it is due at once. */
 void timetable_follow(struct timetable *timetable, double fps);
 
-/* Plays the file at another speed from now_ns on: the rest of the time until the next frame shrinks or grows, and so do
- * the times between later ones. A frame that waits for its time must then be asked for again (timetable_due). */
+/* Plays the file at another speed from now_ns on: the times until the next frame and between later ones shrink or grow.
+ * A frame that waits for its time must then be asked for again (timetable_due). */
 void timetable_set_speed(struct timetable *timetable, double speed, int64_t now_ns);
 
-/* Returns when the frame with this timestamp is due. fps: the source's frame rate times its speed; 0: unknown. In a
- * clip that starts again, the first frame is due one period after the last. If a frame is due more than one second ago,
- * or more than ten seconds ahead (more than that at a speed below 1), timestamps and clock no longer fit together:
- * decoding is too slow, the machine slept, or a stream was spliced. This frame is then due now, and later ones follow
- * it. */
+/* Returns when the frame with this timestamp is due. fps: the source's frame rate times its speed; 0: unknown. When a
+ * clip starts again, its first frame is due one period after the last. If a frame would be due more than a second ago,
+ * or more than ten seconds ahead (longer at a speed below 1), it is due now, and later frames follow it: decoding was
+ * too slow, the machine slept, or a stream was spliced. */
 int64_t timetable_due(struct timetable *timetable, int64_t media_ns, int64_t now_ns, double fps);
 
 /* Notes how long a frame took to read. The first frame of a source, for which decoders are opened, is not counted. */
 void timetable_note_reading(struct timetable *timetable, int64_t took_ns);
 
-/* Returns when to ask for the next frame if the GPU decodes; 0: at once, because too little time would be left, or
- * nothing is known yet. Asking for a frame makes ahead.h begin to read the frame after it. The end of that reading,
- * which delivers the surface, uses the same units of the GPU as the engine's run and the window's drawing. If both
- * begin at the same time, the run is delayed by 0.2 ms (cuda/MEASURED.md). The time returned is a quarter of a frame
- * period, at most 4 ms, after the last frame was due: by then the engine's run has begun or, if it is short, its
- * picture is drawn. */
+/* Returns when to ask for the next frame if the GPU decodes; 0: at once, because too little time is left, or nothing is
+ * known yet. Asking for a frame makes ahead.h read the one after it. The end of that read uses the same units of the
+ * GPU as the engine's run and the window's drawing, and would delay a run that begins at that moment by 0.2 ms
+ * (cuda/MEASURED.md). So the result is a quarter of a frame period, at most 4 ms, after the last frame was due, when
+ * the run has begun or even ended. */
 int64_t timetable_read_at(const struct timetable *timetable);
 
 #endif

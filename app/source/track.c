@@ -11,13 +11,13 @@
 #include "app/source/tap_decoder.h"
 #include "unet/base/platform.h"
 
-/* ENTRIES: number of measurements that are kept: those of 40 s. In no file is the sound ahead of its pictures by so
- * much. STEP_HZ: measurements a second. CHECK_MS: longest time in ms to wait for a packet of sound before the thread
- * checks again if it has to end. */
+/* ENTRIES: number of measurements that are kept, for 40 s; no file has its sound that far ahead of the pictures.
+ * STEP_HZ: measurements a second. CHECK_MS: longest wait for a packet of sound, in ms, before the thread checks if it
+ * has to end. */
 enum { ENTRIES = 4096, STEP_HZ = 100, CHECK_MS = 50 };
-/* heard_s: a picture gets the levels of the last sound before it if that sound ended less than so many seconds before
- * the picture. late_ns: if it ended earlier, because a stream's sound comes late, the picture still gets the newest
- * levels if these were measured less than this many ns ago. */
+/* heard_s: a picture gets the levels of the last sound before it if that sound ended less than this many seconds
+ * earlier. late_ns: the sound of a stream may come late; the newest levels are then used if they were measured less
+ * than this many ns ago. */
 static const double heard_s = 0.3;
 static const int64_t late_ns = 500000000;
 /* A picture that stays on the screen for longer than this, in ns, gets no sound levels. */
@@ -162,8 +162,8 @@ static const struct entry *find(const struct track *track, double position) {
   return low > track->first ? &track->entry[(low - 1) % ENTRIES] : NULL;
 }
 
-/* True if this entry's sound levels are used for a picture at this position in the source: they belong to sound at
- * most heard_s before it, or they are the newest ones and were measured less than late_ns ago. The caller holds the
+/* True if this entry's sound levels are used for a picture at this position in the source. Their sound must be at most
+ * heard_s before the picture, or they must be the newest ones, measured less than late_ns ago. The caller holds the
  * lock. */
 static bool is_heard(const struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   bool newest = entry == &track->entry[(track->next - 1) % ENTRIES];
@@ -182,9 +182,9 @@ void track_halt(struct track *track, int64_t now_ns) {
   track->since_ns = now_ns;
 }
 
-/* If a new onset (sudden rise of the sound) has come since the last call, stores the time at which it was heard. entry:
- * the sound's levels at the frame's time. position: the frame's time in the source, in seconds; the frame is shown at
- * time now_ns. The caller holds the lock. */
+/* If there was a new onset (sudden rise of the sound) since the last call, stores the time at which it was heard.
+ * entry: the sound's levels at the frame's time. position: the frame's time in the source, in seconds; the frame is
+ * shown at time now_ns. The caller holds the lock. */
 static void note_onset(struct track *track, const struct entry *entry, double position, int64_t now_ns) {
   double ago = (position - entry->position + (double)entry->since_onset) / sound_tap_speed(track->tap);
   if (entry->onsets != track->onsets)

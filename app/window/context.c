@@ -31,9 +31,8 @@ int context_open(struct context *context, SDL_Window *window, struct error *err)
     context_close(context);
     return -1;
   }
-  /* Adaptive synchronisation (-1) is tried first: a frame that misses a refresh of the display is then shown at once,
-   * torn, instead of at the next refresh. Not every driver has this mode; otherwise 1, ordinary synchronisation, is
-   * used. */
+  /* Adaptive synchronisation (-1) is preferred: a frame that misses a refresh is shown at once, torn, and not at the
+   * next refresh. Drivers without it use ordinary synchronisation (1). */
   context->interval = SDL_GL_SetSwapInterval(-1) ? 1 : -1;
   SDL_GL_SetSwapInterval(context->interval);
   const char *renderer = (const char *)glGetString(GL_RENDERER);

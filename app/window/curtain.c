@@ -11,8 +11,8 @@
 enum {
   HEADER_BYTES = 128,
   LOOK_MS = 20,
-  /* milliseconds after which the curtain (a still picture in a window of another process) ends by itself if the program
-   * that started it has not removed it */
+  /* milliseconds after which the curtain (a still picture in a window of another process) ends on its own if the
+   * program that started it has not removed it */
   PATIENCE_MS = 60000,
 };
 static const size_t bytes_most = (size_t)1 << 30;

@@ -309,7 +309,7 @@ static void update_graph(struct update *update) {
 
 /* --- the widget with the measured values (figures) --- */
 
-/* Adds a row with a label and a measured value. A text that is too long for the row goes on in the next one. */
+/* Adds a row with a label and a measured value. A text that is too long for the row continues in the next one. */
 PRINTF_LIKE(3, 4)
 static void add_figure(struct update *update, const char *label, const char *format, ...) {
   struct list_state *state = &update->face->next.list;

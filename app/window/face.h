@@ -16,10 +16,9 @@ int face_open(struct face **face, struct error *err);
 void face_close(struct face **face); /* frees the widgets; *face becomes NULL; does nothing if it is NULL */
 /* Returns how many widgets of each kind this content needs, from which face_place computes their positions. */
 struct face_wish face_wish(const struct hud_content *content, int alert_lines);
-/* Takes new content, and draws anew the textures (struct sheet) of those widgets whose content has changed, or of
- * all widgets if `anyway` is true. slow: true: measured values are drawn anew, too; the caller sets this only now
- * and then, because values that change with every frame cannot be read. Returns true if the window has to be drawn
- * again. */
+/* Takes new content, and redraws the textures (struct sheet) of widgets whose content has changed. anyway: true:
+ * redraws all textures. slow: true: also redraws measured values; the caller sets it only now and then, because values
+ * that change with every frame are unreadable. Returns true if the window has to be drawn again. */
 bool face_update(struct face *face, const struct typeface *type, const struct face_places *places,
                  const struct hud_content *content, bool slow, bool anyway);
 /* Draws all widgets in the current window. Called between sheets_begin and sheets_end. */

@@ -16,9 +16,9 @@ struct face_content {
   int scenes, first_scene, scene_taken, scene_cued;
   char scene_name[FACE_SCENES][FACE_NAME_MAX];
   const struct refusals *refusals; /* parameters that the model refuses, with the reasons; NULL: not known */
-  /* clip: true: the source is a file. clip_from_s, clip_end_s: places, in seconds, where the part of the file that is
-   * played begins and ends, clip_end_s 0: unknown; clip_at_s: the present place; clip_left_s: time until the end.
-   * clip_speed: how fast the file is played, 1: as it was made. */
+  /* clip: true: the source is a file. clip_from_s, clip_end_s: positions, in seconds, where the played part of the file
+   * begins and ends, clip_end_s 0: unknown; clip_at_s: the present position; clip_left_s: time until the end.
+   * clip_speed: playing speed, 1: normal. */
   bool clip;
   double clip_from_s, clip_at_s, clip_end_s, clip_left_s, clip_speed;
 };

@@ -23,9 +23,8 @@ static void set_bar(const struct face_places *places, const struct face_content 
     live_set_number(state, row.id, row.index, number, now_ns);
 }
 
-/* Adds a prompt to the blend, or changes its weight there; the weight follows from the position x at which the
- * prompt's tile was pressed. If no prompts are blended yet, the one that is shown alone becomes the first of the
- * blend. */
+/* Adds a prompt to the blend, or changes its weight there. The weight is given by the position x of the press on the
+ * prompt's tile. If no prompts are blended yet, the prompt shown alone becomes the first of the blend. */
 static void blend(const struct face_places *places, struct live_state *state, int prompt, float x, int64_t now_ns) {
   const struct parameters *values = &state->settings.values;
   bool any = false;

@@ -15,8 +15,8 @@ extern const char *const face_commands[FACE_STATES];
 struct face_grip {
   struct face_hit hit; /* what the press began on; FACE_NOTHING: nothing that can be pressed */
   float x, y;          /* where the press began, in pixels of the drawable */
-  /* where the pointer is now, in pixels of the drawable; but while the pointer scrolls the list, at_y is the height up
-   * to which the list has followed the pointer */
+  /* position of the pointer, in pixels of the drawable; but while the pointer scrolls the list, at_y lags behind it,
+   * because the list scrolls by whole rows */
   float at_x, at_y;
   bool moved; /* true: the pointer has moved so far that the press counts as a drag */
 };
@@ -30,8 +30,8 @@ bool face_press(struct face_grip *grip, const struct face_places *places, const 
  * it, and the list is scrolled. */
 void face_drag(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                struct panel *panel, struct live_state *state, float x, float y, int64_t now_ns);
-/* Ends the press: a prompt that was pressed without a movement is shown alone, and a clip goes on at the place where
- * the press ended. */
+/* Ends the press: a prompt that was pressed without a movement is shown alone, and a clip continues at the position
+ * where the press ended. */
 void face_release(struct face_grip *grip, const struct face_places *places, const struct face_content *content,
                   struct panel *panel, struct live_state *state, int64_t now_ns);
 /* Handles a turn of the mouse wheel at x, y. turns: positive away from the user. Over the list it scrolls the list;

@@ -144,8 +144,8 @@ static void place_show(struct face_places *places, struct hud_area area, const s
   place_facts(places, facts, wish->sound);
 }
 
-/* Takes from *rest, the area that is still free, the area of a heading and those of at most `count` tiles, in rows: as
- * many as there is room for. Stores them in *head and tile[]. */
+/* Cuts an area for a heading, and areas for at most `count` tiles, off *rest, the area that is still free. The tiles
+ * are in rows, as many as there is room for. Stores the areas in *head and tile[]. */
 static void place_tiles(struct face_places *places, struct hud_area *rest, struct hud_area *head, struct hud_area *tile,
                         int count) {
   int gap = gap_of(places), tall = tenths(places, TILE), title = tenths(places, HEAD);

@@ -10,9 +10,8 @@
 #include "app/window/fonts.h"
 #include "app/window/hud_text.h"
 
-/* SIZE_FIRST: font size in pixels until glyphs_set_size is called. OTHERS_MAX, MISSING_MAX: limits of the search for
- * fonts: the search is given up once OTHERS_MAX installed fonts are open, or once MISSING_MAX characters were found in
- * no font. */
+/* SIZE_FIRST: font size in pixels until glyphs_set_size is called. The search for fonts is given up once OTHERS_MAX
+ * installed fonts are open, or MISSING_MAX characters were found in no font. */
 enum { SIZE_FIRST = 13, OTHERS_MAX = 8, MISSING_MAX = 64 };
 /* longest time in ns that glyphs_close waits for a search for an installed font that is still running on its thread */
 static const int64_t leave_ns = 500000000;
@@ -166,8 +165,8 @@ static TTF_Font *font_of(struct glyphs *glyphs, uint32_t character) {
 
 /* --- drawing text --- */
 
-/* Characters that are drawn with one call: either several characters of the built-in font that take one column each, or
- * a single character that is wide or of another font. Combining marks belong to the character before them. */
+/* Characters that are drawn with one call: several characters of the built-in font, one column wide each, or a single
+ * one that is wide or of another font. Combining marks belong to the character before them. */
 struct piece {
   TTF_Font *font;
   size_t bytes;

@@ -350,8 +350,8 @@ static bool fit_alerts(struct hud *hud, const struct hud_content *content, int w
   return hud->alert_lines != before;
 }
 
-/* Stores in hud->wish which and how many things the operator's window has to show. Returns true if that has changed,
- * so that everything in the window must be placed anew. */
+/* Stores in hud->wish which things the operator's window has to show, and the number of each. Returns true if that has
+ * changed, so that everything must be placed again. */
 static bool follow_wish(struct hud *hud, const struct hud_content *content) {
   const struct face_wish before = hud->wish;
   hud->wish = face_wish(content, hud->alert_lines);

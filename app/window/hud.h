@@ -1,10 +1,10 @@
-/* The overlay (heads-up display). Over the picture it shows alerts in a bar at the top, measured values such as the
- * frame rate in the top left corner, a notice below them, the help in the middle, the list of parameters on the right,
- * and the line that the user types at the bottom. In the operator's window these panels are around the picture. There
- * the widgets of face.h replace two of the panels: the measured values and the list of parameters.
+/* The overlay (heads-up display). Over the picture it shows alerts at the top, measured values such as the frame rate
+ * in the top left corner, a notice below them, the help in the middle, the list of parameters on the right, and the
+ * typed line at the bottom. In the operator's window these panels are around the picture, and the widgets of face.h
+ * replace the measured values and the list.
  *
- * Each panel is a texture (struct sheet, sheet.h), which is drawn again only when its contents change: text at most ten
- * times a second, the parameter list and the typed line at once because they react to the user. Only the main thread
+ * Each panel is a texture (struct sheet, sheet.h), drawn again only when its contents change. Text changes at most ten
+ * times a second; the list and the typed line change at once, because they react to the user. Only the main thread
  * calls these functions. */
 #ifndef APP_WINDOW_HUD_H
 #define APP_WINDOW_HUD_H
@@ -51,8 +51,7 @@ struct hud_content {
   /* text that says to which size the time budget has reduced pictures, such as "512x512, governed to 448x448"; NULL:
    * the size was not reduced */
   const char *governed;
-  const char *clip; /* place in the file that is shown, and time left, such as "0:12 -1:18"; NULL: the source is no
-                     * file */
+  const char *clip; /* position in the file and time left, such as "0:12 -1:18"; NULL: the source is no file */
   /* The clock of beats. tempo: beats per minute; 0: there is none. beat: number of the beat in its bar, from 0.
    * bar_beats: beats in a bar. */
   double tempo;

@@ -4,7 +4,7 @@
 #define APP_WINDOW_HUD_PLACE_H
 
 /* HUD_OVERLAY: the overlay's panels are drawn over the picture. HUD_OPERATOR: the panels are in the operator's window,
- * where face_place.h computes their places. */
+ * where face_place.h computes their positions. */
 enum hud_layout { HUD_OVERLAY, HUD_OPERATOR };
 
 struct hud_area {

@@ -66,7 +66,7 @@ static void put_values(struct writer *writer, const struct parameters *values) {
   }
 }
 
-/* Appends the tempo and the place of the present beat in its bar, such as "tempo 128.0  beat . . 3 .". */
+/* Appends the tempo and the number of the present beat in its bar, such as "tempo 128.0  beat . . 3 .". */
 static void put_beat(struct writer *writer, const struct hud_content *content) {
   if (content->tempo <= 0)
     return;
@@ -305,9 +305,9 @@ static bool is_gap(const char *at) {
                         : at[-1] == ' ' && at[0] == ' ' && is_mark(at[1]);
 }
 
-/* Returns where to break a line of measured values: at the last gap between two values before which the text fits into
- * the columns; otherwise before the number that would be cut; otherwise at the first gap. NULL: the whole line fits, or
- * there is no such position. */
+/* Returns where to break a line of measured values. That is the last gap between two values up to which the text fits
+ * into the columns; else the position before the number that would be cut; else the first gap. NULL: the whole line
+ * fits, or there is no such position. */
 static char *find_gap(char *line, int columns) {
   size_t length = strcspn(line, "\n");
   while (length && line[length - 1] == ' ')
@@ -331,8 +331,8 @@ static char *find_gap(char *line, int columns) {
 void hud_text_fold_figures(char *text, int columns) {
   for (char *line = text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
     char *gap = find_gap(line, columns);
-    /* The first line may be a sentence that tells what the user waits for; if such a line has no gap between values, it
-     * is broken at a space */
+    /* The first line may be a sentence that says what the user waits for; if it has no gap between values, it is broken
+     * at a space */
     if (!gap && line == text)
       gap = find_break(line + 1, columns);
     if (!gap)

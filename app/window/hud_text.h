@@ -23,16 +23,16 @@ void hud_text_fold(char *text, int columns);
 /* Breaks lines of measured values that are longer than this many columns. Lines are broken between two values, so that
  * no value is cut. */
 void hud_text_fold_figures(char *text, int columns);
-/* Writes the help text. It has a line for each key that the user has bound, and a line for each command whose table
- * entry has a label (the names of its keys). A command is left out if the user has bound all of its keys. */
+/* Writes the help text: a line for each key that the user has bound, and a line for each command with a label (the
+ * names of its keys). A command is left out if the user has bound all of its keys. */
 void hud_help_text(char *text, const struct hud_content *content);
 /* Writes a line for each alert with its reason, if these lines are at most `lines`. Otherwise puts several alerts into
  * a line of at most `columns` characters: without reasons, and if that is still too much, without durations. Returns
  * the number of lines. */
 int hud_alerts_text(char *text, const struct hud_content *content, int columns, int lines);
-/* Reduces the text to page number `page` (from 0), and appends a line with the page's number. A page has `lines` lines
- * and is `width` characters wide; the text's lines are put side by side in as many columns as fit. Returns the number
- * of pages, 0 if the text is empty; if the result is 0 or 1, the text is not changed. */
+/* Reduces the text to page number `page` (from 0), and appends a line with the page's number. A page is `width`
+ * characters wide and `lines` lines high, with as many columns of text as fit. Returns the number of pages, 0 for an
+ * empty text. If there is at most one page, the text is not changed. */
 int hud_text_page(char *text, int page, int width, int lines);
 /* Number of spaces between two columns of text that are side by side. */
 enum { HUD_COLUMN_GAP = 2 };
@@ -40,9 +40,9 @@ enum { HUD_COLUMN_GAP = 2 };
 void hud_text_measure(const char *text, int *lines, int *columns);
 /* Returns the beginning of the text's second line; if it has only one line, its end. */
 const char *hud_text_next_line(const char *text);
-/* Writes the list's heading, and one line for each row of the parameter list: a colour mark, TONE_TITLE for the heading
- * of a group; '>' if the row is selected, otherwise a space; 4 characters with the length of the row's bar in
- * thousandths (-1: no bar); the name in HUD_NAME_COLUMNS characters; the value. */
+/* Writes the heading of the parameter list, and a line for each row: a colour mark, TONE_TITLE for a group's heading;
+ * '>' for the selected row, else a space; 4 characters with the bar's length in thousandths (-1: no bar); the name in
+ * HUD_NAME_COLUMNS characters; the value. */
 void hud_list_text(char *text, const struct hud_content *content);
 /* Writes the line that the user is typing: its label, then the text with the cursor in it. */
 void hud_line_text(char *text, const struct hud_content *content);

@@ -17,8 +17,8 @@ struct pixel_layout {
 };
 
 /* How the planes of each pixel format become textures. YUYV's one plane fills two textures, so that luma and chroma can
- * both be interpolated: a texel of the first one, for luma, is Y and the Cb or Cr that follows it; a texel of the
- * second one, for chroma, is Y0, Cb, Y1, Cr. */
+ * both be interpolated. A texel of the luma texture is Y and the Cb or Cr after it; a texel of the chroma texture is
+ * Y0, Cb, Y1, Cr. */
 static const struct pixel_layout layouts[PIXEL_FORMATS] = {
     [PIXEL_NV12] = {LAYOUT_Y_CBCR,
                     2,
@@ -89,9 +89,9 @@ bool image_upload(struct image *image, const struct frame *frame, int columns, u
   return true;
 }
 
-/* Lets the GPU fill the textures from the frame's own GPU memory. The first time, all columns are filled: textures
- * without contents cannot be created while a buffer is bound, because the address NULL then means the offset 0. Returns
- * false if the GPU cannot read the frame. */
+/* Lets the GPU fill the textures from the frame's GPU memory. The first time all columns are filled, because textures
+ * cannot be created without contents while a buffer is bound: NULL then means offset 0. Returns false if the GPU cannot
+ * read the frame. */
 bool image_share(struct import *import, struct image *image, const struct frame *frame, int columns) {
   if (!import)
     return false;

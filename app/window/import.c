@@ -25,7 +25,7 @@ struct import {
   const struct log *log;
   struct gpu_id asked; /* the GPU that import_suits was last asked about */
   bool has_asked;
-  bool suited; /* true: OpenGL can import pictures from the memory of the GPU in `asked`, as impl->suits has said */
+  bool suited; /* true: OpenGL can import pictures from the memory of the GPU `asked` (result of impl->suits) */
   /* true: importing a picture's memory into OpenGL has failed once, so no more imports are tried */
   bool refused;
   /* the pool (device memory for pictures that is used again and again) to which all pictures in `entries` belong */

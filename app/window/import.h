@@ -1,7 +1,7 @@
-/* Lets OpenGL read pictures in GPU memory directly, without a copy through host memory. The memory of each picture is
- * imported into OpenGL once: the engine uses a few pictures again and again, and the import is found by the picture's
- * number. A picture is held (its memory stays in use) from the moment when OpenGL is told to read it until the GPU has
- * done so. These functions do not wait. Only the main thread calls them. */
+/* Lets OpenGL read pictures in GPU memory directly, without a copy through host memory. Each picture's memory is
+ * imported into OpenGL once, and found again by the picture's number, because the engine uses the same few pictures
+ * repeatedly. A picture is held from the moment when OpenGL is told to read it until the GPU has done so. These
+ * functions do not wait. Only the main thread calls them. */
 #ifndef APP_WINDOW_IMPORT_H
 #define APP_WINDOW_IMPORT_H
 
@@ -11,8 +11,8 @@
 enum {
   IMPORT_HOLDS = 6,  /* largest number of pictures that one struct import holds */
   IMPORT_CACHE = 32, /* largest number of pictures whose memory is imported at the same time */
-  /* After a picture's memory could not be shared, import_take returns 0 for this number of calls before it tries again.
-   * After this number of calls of import_follow without import_take, all imports are closed to free their memory. */
+  /* After memory could not be shared, import_take returns 0 for this number of calls before it tries again. All imports
+   * are closed after this number of calls of import_follow without import_take, to free memory. */
   IMPORT_REST = 120,
 };
 
@@ -52,11 +52,11 @@ void import_close(struct import **import); /* closes all imports; *import become
  * false. */
 bool import_suits(struct import *import, const struct gpu_id *gpu);
 
-/* Returns an OpenGL buffer that is the picture's memory, beginning with its first plane. Returns 0 if the picture must
- * be uploaded instead: its memory cannot be shared, OpenGL cannot import it, or too many pictures are held. */
+/* Returns an OpenGL buffer that shares the picture's memory, beginning with its first plane. Returns 0 if the picture
+ * must be uploaded instead: its memory cannot be shared, OpenGL cannot import it, or too many pictures are held. */
 unsigned import_take(struct import *import, const struct frame *frame);
-/* Called after OpenGL was told to read the buffer that import_take returned for this frame. Holds the frame until the
- * GPU has read it. If no fence can be made (the OpenGL context is lost), the frame is not held. */
+/* Called after OpenGL was told to read the buffer from import_take for this frame. Holds the frame until the GPU has
+ * read it; not if the OpenGL context is lost, because no fence can then be made. */
 void import_told(struct import *import, const struct frame *frame);
 /* Releases pictures that the GPU has finished reading. The caller must call this regularly, at least once per
  * picture. */

@@ -5,9 +5,8 @@
 #include "app/window/gl_util.h"
 #include "unet/base/platform.h"
 
-/* Returns true if OpenGL has memory barriers (glMemoryBarrier). Looking up an extension takes longer than drawing.
- * Therefore the function `suits` calls this one, once, and the function `renew`, which runs for each picture, does
- * not. */
+/* Returns true if OpenGL has memory barriers (glMemoryBarrier). Looking up an extension takes longer than drawing, so
+ * this is called once, by `suits`, and not by `renew`, which runs for each picture. */
 static bool has_barrier(void) {
   return epoxy_gl_version() >= 42 || epoxy_has_gl_extension("GL_ARB_shader_image_load_store");
 }
@@ -63,9 +62,8 @@ static void *make_fence(void *opaque) {
   return glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
 }
 
-/* Returns true if the fence has passed, which means that the GPU has done all commands given before it. Flushes the
- * commands first, because without that the fence might never pass. If the context is lost, the wait fails, and the
- * fence counts as passed. */
+/* Returns true if the GPU has executed all commands before the fence. Flushes the commands first, because otherwise
+ * they might never be executed. If the context is lost, the wait fails, and the result is also true. */
 static bool has_passed(void *opaque, void *fence) {
   (void)opaque;
   return glClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, 0) != GL_TIMEOUT_EXPIRED;

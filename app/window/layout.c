@@ -69,8 +69,8 @@ static bool is_digit(SDL_Keycode character) {
   return character >= '0' && character <= '9';
 }
 
-/* Returns the digit or the command's character that a key of the number row stands for. 0: the key is not in that row,
- * or Shift is held on a layout that types digits without Shift. */
+/* Returns the digit, or else the command's character, of a key of the number row. Returns 0 if the key is not in that
+ * row, or if Shift is held on a layout that types digits without Shift. */
 static char row_digit(const SDL_Keysym *key, SDL_Keycode plain) {
   bool shift = key->mod & KMOD_SHIFT;
   if (key->scancode < SDL_SCANCODE_1 || key->scancode > SDL_SCANCODE_0 || (shift && is_digit(plain)))

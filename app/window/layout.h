@@ -1,6 +1,5 @@
-/* Decides which command a key stands for if the user's keyboard layout cannot type the command's character. This is so
- * on layouts of scripts other than Latin, and on layouts such as AZERTY whose number row types digits only with
- * Shift. */
+/* Decides which command a key runs if the user's keyboard layout cannot type the command's character. That is so on
+ * layouts for non-Latin scripts, and on those such as AZERTY that type digits only with Shift. */
 #ifndef APP_WINDOW_LAYOUT_H
 #define APP_WINDOW_LAYOUT_H
 
@@ -21,17 +20,14 @@ bool layout_is_foreign(SDL_Keycode character);
  * number row of every layout. */
 struct layout_key layout_ask(const SDL_Keysym *key);
 
-/* Returns the ASCII character that the key stands for because of its position on the keyboard. 0: the character that
- * the key types is used.
+/* Returns the ASCII character that the key stands for by its position on the keyboard; 0: what the key types is used.
+ * On a non-Latin layout every key stands for what a US keyboard types, also with Shift and for punctuation, because
+ * such a layout may have ';' in the place of 'q'.
  *
- * On a layout of a script other than Latin, every key stands for what it types on a US keyboard, including punctuation
- * and with Shift, because such a layout may have ';' where a US keyboard has 'q'.
- *
- * On a layout whose number row types other characters than digits without Shift, as AZERTY does, the keys of that row
- * stand for digits. With Shift they stand for what they type without Shift if that is a command, such as '-' or '('.
- * With AltGr, what the key types is used. */
+ * If the number row types digits only with Shift, as on AZERTY, its keys stand for digits. With Shift they stand for
+ * what they type without it, if that is a command such as '-' or '('. With AltGr, what the key types is used. */
 char layout_place(const SDL_Keysym *key, const struct layout_key *layout);
-/* Returns the lower-case letter that the key stands for while Ctrl is held; 0: it is not a letter key. */
+/* Returns the lower-case letter of the key for commands with Ctrl; 0: it is not a letter key. */
 char layout_letter(const SDL_Keysym *key, const struct layout_key *layout);
 
 #endif

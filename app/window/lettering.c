@@ -154,7 +154,7 @@ size_t lettering_fit(const struct lettering *lettering, enum letter_size size, c
   return fits;
 }
 
-/* Returns `from` moved towards `to` by share / 256, each of its four bytes by itself. */
+/* Returns `from` moved towards `to` by share / 256, separately for each of the four bytes. */
 static uint32_t mix(uint32_t from, uint32_t to, uint32_t share) {
   const uint32_t even = 0x00ff00ff;
   uint32_t low = from & even, high = from >> 8 & even;

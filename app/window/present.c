@@ -15,8 +15,8 @@ enum { FRAME_HOLDS = 3 };
 
 /* Values of the uniforms (shader variables) that every shader program (struct painter) has. */
 struct paint {
-  /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window as if the window's corners
-   * were not moved; `pin` maps the result to where it is drawn when the corners are moved (corner pin). */
+  /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window with its corners unmoved;
+   * `pin` maps that position to the window with moved corners (corner pin). */
   float canvas[9], pin[9];
   /* left and right end of the part of the picture that is drawn, as fractions of its width; they count only while
    * OpenGL's clip distances are enabled */
@@ -24,10 +24,9 @@ struct paint {
   float opacity, light;
 };
 
-/* A shader program that draws a picture at its place, with the locations of its uniforms and the values set last. A
- * uniform is set only when its value changes, because most pictures are drawn like the one before, and each OpenGL call
- * costs some microseconds on a processor core that has just slept. Initialise with zeros, which are the uniforms' first
- * values. */
+/* A shader program that draws a picture, with the locations of its uniforms and the values set last. A uniform is set
+ * only when its value changes, which is rare; each OpenGL call takes some microseconds on a processor core that has
+ * just slept. Initialise with zeros, the uniforms' first values. */
 struct painter {
   GLuint program;
   GLint canvas, pin, columns, opacity, light;
@@ -50,8 +49,8 @@ struct present {
   } at;               /* locations of the uniforms (variables) of the shader input.frag */
   struct colors told; /* the values to which the uniforms (variables) of the shader input.frag were set last */
   struct image picture, held, input, source, card;
-  /* functions that give OpenGL direct access to the engine's pictures (import) and to the source's frames
-   * (import_frames) in GPU memory; NULL: these are uploaded */
+  /* give OpenGL direct access to GPU memory: import to the engine's pictures, import_frames to the source's frames;
+   * NULL: these are uploaded */
   struct import *import, *import_frames;
   struct present_counts counts;
 };
@@ -198,10 +197,9 @@ static void fill_colors(const struct frame *frame, struct colors *colors) {
   colors->sample_scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
 }
 
-/* Computes how much of the source's frame is drawn into an area with the aspect ratio `shape` (width / height): the
- * width and height of the part that fills the area, in widths and heights of the frame. This part has the frame's
- * centre. If a value is below 1, the frame is cropped on this axis; if it is above 1, the part reaches beyond the
- * frame, and black bars are drawn there. */
+/* Computes which part of the source's frame fills an area with the aspect ratio `shape` (width / height). scale[] gets
+ * the part's width and height, in those of the frame; its centre is the frame's. Below 1 the frame is cropped; above 1
+ * there are black bars. */
 static void fill_fit(const struct frame *frame, float shape, enum fit fit, float scale[2]) {
   float wider = (float)frame_aspect(frame) / shape;
   scale[0] = scale[1] = 1;
@@ -262,8 +260,8 @@ struct stage {
   /* The rectangle, within the view, that the picture fills. If the picture is scaled or rotated (view->placement): its
    * rectangle before it is rotated. */
   struct box box;
-  /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window as if the window's corners
-   * were not moved; `pin` maps the result to where it is drawn when the corners are moved (corner pin). */
+  /* Two 3x3 matrices (placement.h). `canvas` maps a position in the picture to the window with its corners unmoved;
+   * `pin` maps that position to the window with moved corners (corner pin). */
   double canvas[9], pin[9];
   struct paint paint;
 };
@@ -294,9 +292,9 @@ static void paint_picture(struct present *present, const struct image *image, st
   paint(bicubic ? &present->bicubic : &present->plain, stage, opacity);
 }
 
-/* Limits later drawing to the columns from `from` to `to`, in pixels of the view (the rectangle of the window in which
- * a picture is shown). If the picture is scaled or rotated (view->placement), they are columns of the picture before
- * it is rotated. */
+/* Limits later drawing to the columns from `from` to `to`, in pixels of the view (the window's rectangle for a
+ * picture). If the picture is scaled or rotated (view->placement), they are columns of the picture before it is
+ * rotated. */
 static void limit(struct stage *stage, int from, int to) {
   const struct present_view *view = stage->view;
   if (view->placement) {
@@ -308,8 +306,7 @@ static void limit(struct stage *stage, int from, int to) {
 }
 
 /* Draws a vertical line at the split, bright with dark edges, so that it is visible on any picture. If the user has
- * placed the picture in the view (a rectangle of the window; view->placement), the line may be at any angle; it is then
- * black, without edges. */
+ * moved or rotated the picture (view->placement), the line may be at any angle; it is then black, without edges. */
 static void paint_line(struct present *present, struct stage *stage, int x) {
   const struct present_view *view = stage->view;
   int bottom = view->bottom + view->height - stage->box.top - stage->box.height;
@@ -330,9 +327,9 @@ static void paint_line(struct present *present, struct stage *stage, int x) {
   glClearColor(0, 0, 0, 1);
 }
 
-/* Returns the rectangle, within the view (the part of a window in which a picture is shown), that the picture fills. If
- * the aspect ratios of picture and view differ only because sides were rounded to a multiple, the picture fills the
- * whole view: otherwise thin bars would appear and disappear as the size changes. */
+/* Returns the rectangle of the view that the picture fills. (The view is the part of a window for a picture.) If their
+ * aspect ratios differ only by rounding of sides, it is the whole view; otherwise thin bars would come and go as the
+ * size changes. */
 static struct box picture_box(const struct image *image, const struct present_view *view) {
   int width = image->filled ? image->frame.width : view->shape_w;
   int height = image->filled ? image->frame.height : view->shape_h;
@@ -438,17 +435,16 @@ static void paint_card(struct present *present, struct stage *stage) {
   blend(false);
 }
 
-/* Returns true if nothing but the picture is visible in the view (the rectangle of the window in which a picture is
- * shown): it is not split with the source, nothing covers it, and it fills the view or is placed in it by the user
- * (view->placement). */
+/* Returns true if only the picture is visible in the view (the window's rectangle for a picture): there is no split
+ * with the source, nothing covers the picture, and it fills the view or has a placement (view->placement). */
 static bool is_alone(const struct present *present, const struct stage *stage) {
   const struct present_view *view = stage->view;
   bool fills = view->placement || (stage->box.width == view->width && stage->box.height == view->height);
   return present->picture.filled && fills && !view->split && view->cover.held <= 0 && view->cover.bypass <= 0;
 }
 
-/* Starts or ends (change: glEnable or glDisable) clipping to the area in which the view is drawn. A view with a
- * placement is clipped by clip distances of the shader present.vert, any other by the scissor test. */
+/* Starts or ends (change: glEnable or glDisable) clipping to the view's area. A view with a placement is clipped by
+ * clip distances of the shader present.vert, any other by the scissor test. */
 static void bound(const struct present_view *view, bool alone, void (*change)(GLenum)) {
   for (GLenum i = 0; view->placement && i < 6; i++)
     change(GL_CLIP_DISTANCE0 + i);

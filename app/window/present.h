@@ -1,7 +1,6 @@
-/* Draws pictures into the window, scaled to fit, with black bars if the aspect ratios differ. If the view is split, the
- * source's frame from which the picture was made is drawn on the left. Shaders convert the frame's colours, so that the
- * conversion costs the engine no time. Only the main thread calls these functions; they need a current OpenGL
- * context. */
+/* Draws pictures into the window, scaled to fit, with black bars if the aspect ratios differ. A split view shows the
+ * source's frame of the picture on the left. Shaders convert the frame's colours, so this takes none of the engine's
+ * time. Only the main thread calls these functions; they need a current OpenGL context. */
 #ifndef APP_WINDOW_PRESENT_H
 #define APP_WINDOW_PRESENT_H
 
@@ -31,7 +30,7 @@ struct present_view {
   struct cover_levels cover;
 };
 
-/* Numbers of pictures, one for each way in which OpenGL got their pixels; and number of bytes that were copied. */
+/* Numbers of pictures by how OpenGL got their pixels, and the number of copied bytes. */
 struct present_counts {
   /* shared: number of pictures read directly in GPU memory; uploaded: number of pictures copied from host memory */
   long shared, uploaded;
@@ -50,10 +49,10 @@ bool present_shares(struct present *present, const struct gpu_id *gpu);
 /* Returns the counts of pictures since present_open. */
 struct present_counts present_count(const struct present *present);
 
-/* Two functions that upload pixels to OpenGL, to be drawn later. present_picture uploads a new picture (PIXEL_RGBA);
- * present_input uploads the source's frame from which that picture was made (any format). part: how much of the frame
- * is needed, counted from its left edge; 1: all of it. Textures are created again only if format or size changes. If
- * the new pixels cannot be read, the textures keep the previous ones. */
+/* Two functions that upload pixels to OpenGL, to be drawn later. present_picture uploads a new picture (PIXEL_RGBA),
+ * and present_input the source's frame from which it was made (any format). part: fraction of the frame, from its left
+ * edge, that is needed. Textures are created again only if format or size changes. If the pixels cannot be read, the
+ * textures stay. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input, float part);
 /* Uploads the source's frame that is drawn in place of pictures during a bypass (the source is shown, not the engine's
@@ -65,18 +64,18 @@ void present_card(struct present *present, const struct frame *card);
 /* Keeps the textures of the picture that was uploaded last, to draw that picture during a freeze. */
 void present_hold(struct present *present);
 
-/* Clears the drawable, and draws the view (rectangle in which a picture is shown), with the frozen picture, the source
- * (bypass) and black (blackout) mixed in as view->cover says. Before the first picture only the input frame is drawn;
- * if there is none, the view is black. */
+/* Clears the drawable, and draws the view (the window's rectangle for a picture). The frozen picture, the source
+ * (bypass) and black (blackout) are mixed in as view->cover says. Before the first picture only the input frame is
+ * drawn; if there is none, the view is black. */
 void present_draw(struct present *present, const struct present_view *view);
-/* Sends the drawing commands given so far to the GPU (glFlush). Presenting (swapping buffers) does not always send them
- * at once, and does nothing if there is no screen. */
+/* Sends the drawing commands so far to the GPU (glFlush). Swapping buffers does not always send them at once, and does
+ * nothing without a screen. */
 void present_flush(void);
 
-/* Reads from the window `count` columns of pixels of the picture. x: the columns' positions, 0 to 1 of the picture's
- * width. front: true reads what was presented last (the front buffer), which not every system permits; false reads what
- * was drawn last. rgba gets the columns one after the other, each from bottom to top. Waits for the GPU once. Returns
- * the number of pixels in a column, at most `most`; 0: they cannot be read. */
+/* Reads `count` columns of the picture's pixels from the window. x: the columns' positions, 0 to 1 of the picture's
+ * width. front: true: what was presented last (the front buffer), which not every system permits; false: what was drawn
+ * last. rgba gets the columns one after the other, each from bottom to top. Waits for the GPU once. Returns the pixels
+ * per column, at most `most`; 0: they cannot be read. */
 int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
                          int count, uint8_t *rgba, int most);
 
@@ -85,8 +84,7 @@ int present_read_columns(const struct present *present, const struct present_vie
 int present_read(int width, int height, uint8_t *rgba);
 
 /* Converts a point, in pixels of the drawable from its top left corner, to a position on the picture: 0 (left edge) to
- * 1 (right edge), clamped. y has an effect only if the user has moved or rotated the
- * picture (view->placement). */
+ * 1 (right edge), clamped. y matters only if the user has moved or rotated the picture (view->placement). */
 float present_locate(const struct present *present, const struct present_view *view, float x, float y);
 
 #endif

@@ -208,7 +208,7 @@ int sheet_letters(struct sheet *sheet, const struct typeface *face, int x, int y
   return drawn + own;
 }
 
-/* Copies the part of the sheet that was drawn anew into the texture. The texture already has the sheet's size. */
+/* Copies the newly drawn part of the sheet into the texture, which already has the sheet's size. */
 static void copy_part(const struct sheet *sheet) {
   int width = sheet->to_x - sheet->from_x, height = sheet->to_y - sheet->from_y;
   if (width <= 0 || height <= 0)

@@ -54,11 +54,11 @@ void sheet_close(struct sheet *sheet);
 /* Starts to draw the sheet's new contents. ground: background colour; alpha 0: transparent. Returns false, and leaves
  * the sheet empty, if the size is 0 or no memory is left. */
 bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground);
-/* Starts to draw a part of the sheet anew, over its present contents: the caller tells with sheet_touch which part.
+/* Starts to draw parts of the sheet again, over its present contents; the caller reports each part with sheet_touch.
  * Returns false if the sheet is empty or has another size, so that sheet_begin is needed. */
 bool sheet_resume(struct sheet *sheet, int width, int height);
-/* Tells the sheet, after sheet_begin or sheet_resume, that this rectangle (in pixels from its top left corner) is
- * drawn anew. After sheet_resume only such rectangles are copied to the texture. */
+/* Marks this rectangle (in pixels from the sheet's top left corner) as newly drawn, after sheet_begin or sheet_resume.
+ * After sheet_resume only such rectangles are copied to the texture. */
 void sheet_touch(struct sheet *sheet, int x, int y, int width, int height);
 /* Limits all drawing up to the next sheet_begin or sheet_resume to the smallest rectangle that holds what sheet_touch
  * told since sheet_resume. */

@@ -25,17 +25,16 @@ struct snapshot {
   atomic_bool done;
 };
 
-/* Starts to save a PIXEL_RGBA frame in the folder `dir` (NULL: the working directory) as reverie-YYYYMMDD-HHMMSS.png.
- * If that file exists, -2, -3 and so on is appended: no file is overwritten. The frame is held until the file is
- * written. `dir` must stay valid until snapshot_take returns a result. `words` and `preset` are allocated texts for the
- * file's text chunks, which are freed here even on failure; NULL: none. Must not be called while another picture is
- * being saved. Returns 0, or -1 with err. */
+/* Starts to save a PIXEL_RGBA frame in the folder `dir` (NULL: the working directory) as reverie-YYYYMMDD-HHMMSS.png,
+ * or with -2, -3 and so on appended: no file is overwritten. The frame is held until the file is written. dir: valid
+ * until snapshot_take returns a result. words, preset: allocated texts for the file's text chunks, freed here even on
+ * failure; NULL: none. Not allowed while another picture is being saved. Returns 0, or -1 with err. */
 int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, char *words, char *preset,
                    struct error *err);
 
-/* Asks about the picture that snapshot_start was given. Returns 1 if it is saved: *path is the file's name, valid until
- * the next snapshot_start. Returns 0 if nothing is being saved, or if saving goes on and `wait` is false (true: waits
- * for its end). Returns -1 with err on failure; the incomplete file is removed. */
+/* Checks whether the picture given to snapshot_start is saved. Returns 1 if it is: *path is the file's name, valid
+ * until the next snapshot_start. Returns 0 if nothing is being saved, or if saving continues and `wait` is false (true:
+ * waits for its end). Returns -1 with err on failure; the incomplete file is removed. */
 int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err);
 
 #endif

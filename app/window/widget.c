@@ -174,7 +174,7 @@ static void draw_bar(struct widget *widget, const struct typeface *face, const u
 
 /* --- list --- */
 
-/* Returns the width in pixels of the mark beside a list (scroll bar) that tells which part of it is visible. */
+/* Returns the width in pixels of the scroll bar beside a list. */
 static int thumb_wide(const struct typeface *face) {
   return pad_of(face) / 3 + 1;
 }

@@ -11,14 +11,14 @@ enum widget_kind { WIDGET_BUTTON, WIDGET_BAR, WIDGET_LIST, WIDGET_METER, WIDGET_
 
 enum { WIDGET_LABEL_MAX = 64, WIDGET_VALUE_MAX = 96, WIDGET_ROWS_MAX = 64, WIDGET_COLUMNS_MAX = 512, METER_LEVELS = 4 };
 
-/* How a button looks. BUTTON_OFF, BUTTON_ON: what the button stands for is off or on; BUTTON_WARNS: it is on, so the
- * audience does not see the picture as it is made; BUTTON_RECORDS: it is on, and a recording is made; BUTTON_RESCUES:
- * the panic button; BUTTON_NEXT: the button's saved preset is cued, that is, chosen to be applied next. */
+/* How a button looks. BUTTON_OFF, BUTTON_ON: its function is off or on; BUTTON_WARNS: it is on, so the audience does
+ * not see the unchanged picture; BUTTON_RECORDS: it is on, and a recording is made; BUTTON_RESCUES: the panic button;
+ * BUTTON_NEXT: its saved preset is cued, that is, chosen to be applied next. */
 enum button_look { BUTTON_OFF, BUTTON_ON, BUTTON_WARNS, BUTTON_RECORDS, BUTTON_RESCUES, BUTTON_NEXT };
 struct button_state {
   enum button_look look;
-  /* true: the button shows whether a state, such as blackout, is on: its label is large and in the middle, its key in
-   * a corner; false: any other button: the key, then the label */
+  /* true: the button shows if a state, such as blackout, is on: its label is large, and its key is in a corner; false:
+   * the key stands before the label */
   bool state;
   float share;  /* how much of the button is filled, from 0 to 1 */
   char key[12]; /* the key on the keyboard, or its digit, that does the same as the button; "": none */

@@ -103,8 +103,8 @@ void window_get_display(const struct window *window, int *width, int *height) {
   *height = bounds.h;
 }
 
-/* Makes the output window fill its display by moving and resizing it, or moves it back. This function is used if no
- * window manager runs: a request for full screen would then change nothing but SDL's own state. */
+/* Makes the output window fill its display by moving and resizing it, or moves it back. Used without a window manager:
+ * a request for full screen would then change nothing but SDL's own state. */
 static void fill_by_hand(struct window *window, bool fill) {
   SDL_Window *sdl = window->sdl[WINDOW_OUTPUT];
   SDL_Rect *before = &window->before;
@@ -129,8 +129,8 @@ static void fill_display(struct window *window, bool fill) {
     SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fill ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
 }
 
-/* Creates the output window hidden, in the place of the window that it replaces. The new window must look right when it
- * appears, but SDL can make only visible windows full screen; until then the window has no border. */
+/* Creates the output window hidden, in place of the one that it replaces. SDL can make only visible windows full
+ * screen; so that the window looks right when it appears, it has no border until then. */
 static SDL_Window *make_hidden(const struct window_params *params) {
   const struct window_place *place = params->place;
   Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI | SDL_WINDOW_HIDDEN;
@@ -215,9 +215,9 @@ static void return_to_display(struct window *window) {
   fill_display(window, fills);
 }
 
-/* Handles an SDL event about displays: notices that the output window's display was disconnected or is connected again.
- * While that display is disconnected and there is an operator's window, the output window is hidden, because it would
- * cover the operator's window. Returns true if *event was filled. */
+/* Handles an SDL event about displays: detects that the output window's display was disconnected or connected again.
+ * While it is disconnected and there is an operator's window, the output window is hidden, because it would cover that
+ * window. Returns true if *event was filled. */
 static bool follow_display(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   bool may = sdl->type == SDL_DISPLAYEVENT || x11_tells_displays(sdl, window->sdl[WINDOW_OUTPUT]);
   enum display_change change = DISPLAY_SAME;
@@ -314,8 +314,8 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
     window_resize(window, window->width, window->height);
 }
 
-/* Switches text input off: from then on keys are commands again, and text events still in the queue are discarded. On
- * systems other than X11, SDL goes on reporting text, because no input method is involved there. */
+/* Switches text input off: keys are then commands again, and text events still in the queue are discarded. On systems
+ * other than X11, SDL still reports text, because no input method is involved there. */
 static void leave_text(struct window *window) {
   SDL_StopTextInput();
   window->text_comes = !window->connection;

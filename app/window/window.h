@@ -49,7 +49,7 @@ enum window_event_type {
   WINDOW_POINT,
   WINDOW_RELEASE, /* the left mouse button was released, or the finger lifted */
   WINDOW_WHEEL,   /* the mouse wheel was turned; fields: turns, x, y */
-  /* a file was dropped on the window; `file` is its path. follows: true if the file was dropped together with the file
+  /* a file was dropped on the window; `file` is its path. follows: true if it was dropped together with the file
    * before; file NULL: what was dropped is not a file */
   WINDOW_DROP,
   WINDOW_DRAW, /* the window was uncovered or resized and must be drawn again */
@@ -67,8 +67,8 @@ enum { WINDOW_TEXT_MAX = 256 };
 struct window_event {
   enum window_event_type type;
   enum window_which which;
-  /* the ASCII character that was typed, or for which the key stands by its position (layout_place); or a value of enum
-   * key (control/keys.h); KEY_NONE: there is only text */
+  /* the ASCII character that was typed, or that belongs to the key's position (layout_place); or a value of enum key
+   * (control/keys.h); KEY_NONE: there is only text */
   int key;
   char text[WINDOW_TEXT_MAX]; /* typed text in UTF-8; "": the key types nothing */
   const char *file;           /* path of the dropped file, valid until the next window_poll */
@@ -81,10 +81,12 @@ struct window_event {
 };
 
 /* Connects to the desktop and chooses the displays, without opening a window. This is quick, so that a missing display
- * is noticed before anything else starts. output: number (from 0), name or part of the name of the display for the
- * output window; NULL: the first display, or the second if has_operator. Returns 0, or -1 with err. On failure of this
- * function or of window_open the status is STATUS_OUTPUT, and the message says which commands work without a display.
- * The status is STATUS_USAGE if no display has this number or name; *window is valid then, and must be closed. */
+ * is noticed before anything else starts. output: number (from 0), name or part of the name of the output window's
+ * display; NULL: the first display, or the second if has_operator.
+ *
+ * Returns 0, or -1 with err. Failures of this function and of window_open have STATUS_OUTPUT, and a message that gives
+ * commands without a display. If no display has this number or name, the status is STATUS_USAGE; *window is then valid,
+ * and must be closed. */
 int window_create(struct window **window, const char *output, bool has_operator, struct error *err);
 /* Returns the number of displays; 0: the connection to the X server is lost. */
 int window_count_displays(const struct window *window);
@@ -102,12 +104,12 @@ int window_open(struct window *window, const struct window_params *params, struc
 void window_show(struct window *window);   /* shows an output window that was opened hidden (params->place) */
 void window_close(struct window **window); /* closes the windows; *window becomes NULL; does nothing if it is NULL */
 
-/* Opens the operator's window, on another display than the output window's if there is one. If there is only one
- * display, the output window loses its border and moves to the display's upper left corner, and the operator's window
- * gets the room beside or below it, until window_close_operator. Both windows share the OpenGL context. Presenting the
- * operator's window never waits for the display. Returns 0, or -1 with err. */
+/* Opens the operator's window, on another display than the output window's if possible. With a single display, until
+ * window_close_operator the output window has no border and is in the upper left corner, and the operator's window is
+ * beside or below it. Both share the OpenGL context. Presenting the operator's window never waits for the display.
+ * Returns 0, or -1 with err. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
-/* Closes the operator's window if it is open, and gives the output window its border and place back. Afterwards the
+/* Closes the operator's window if it is open, and gives the output window its border and position back. Afterwards the
  * output window is the current window. */
 void window_close_operator(struct window *window);
 bool window_has_operator(const struct window *window);
@@ -132,7 +134,7 @@ bool window_has_event(const struct window *window);
 /* Stores the next event of either window. Returns false if there is none. Does not wait. */
 bool window_poll(struct window *window, struct window_event *event);
 /* Stores the output window's position and size in *place. When the program restarts itself, it passes them on, so that
- * the new window gets the same place. */
+ * the new window gets the same ones. */
 void window_get_place(const struct window *window, struct window_place *place);
 /* stores the size of the current window's drawable in pixels */
 void window_get_size(const struct window *window, int *width, int *height);

@@ -47,8 +47,8 @@ static bool holds_control(const SDL_Keysym *key) {
   return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
 }
 
-/* Returns the key (enum key) that a press stands for while Ctrl is held. Digit keys are recognised by their position,
- * whatever the layout types there. Letter keys are recognised by the letter that they type, if it is Latin. */
+/* Returns the key (enum key) of a press while Ctrl is held. Digit keys are recognised by their position in any layout.
+ * Letter keys are recognised by the letter that they type, if it is Latin. */
 static int control_key(const SDL_Keysym *key, const struct layout_key *layout) {
   if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
     return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;
@@ -152,9 +152,8 @@ static bool translate_window(const struct window *window, const SDL_WindowEvent 
   return closes || sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
 }
 
-/* SDL reports a drop as a begin event, one event for each file or text, and a complete event. For a dropped URL that
- * does not name a file, SDL sends no event in between, so such a drop is noticed when the complete event comes without
- * any file. */
+/* SDL reports a drop as a begin event, one event per file or text, and a complete event. For a dropped URL that names
+ * no file there is nothing in between, so such a drop is noticed at the complete event. */
 static bool translate_drop(struct window *window, const SDL_DropEvent *sdl, struct window_event *event) {
   window->dropped = sdl->file;
   bool is_file = sdl->type == SDL_DROPFILE && sdl->file, ends = sdl->type == SDL_DROPCOMPLETE;
@@ -177,8 +176,8 @@ bool window_translate(struct window *window, const SDL_Event *sdl, struct window
     x11_get_typed(sdl, &window->typed);
     window->layout_told |= x11_get_layout(sdl, &window->layout);
     return false;
-  /* ask_for_text (window.c) has switched text input on and put this event into the queue as a mark: keys that come
-   * before the mark have no text events, keys that come after it have them */
+  /* a mark that ask_for_text (window.c) puts into the queue when it switches text input on: only keys after it have
+   * text events */
   case SDL_USEREVENT:
     window->text_comes |= window->takes_text && sdl->user.code == window->text_turns;
     return false;

@@ -28,8 +28,8 @@ struct window {
   bool key_repeats, key_controls;
   bool key_placed; /* true: the last key is recognised by its position (layout_place), so its text event is ignored */
   bool takes_text; /* true: the user types a line of text, and keys are no commands */
-  /* Number of times that text input (takes_text) was switched on or off. A mark with this number is put into the queue
-   * of events when text input is switched on: SDL sends no text events for keys that come before the mark. */
+  /* number of times that text input (takes_text) was switched on or off. The mark that is put into the event queue when
+   * it is switched on has this number; SDL sends no text events for keys before the mark. */
   int text_turns;
   bool text_comes;          /* true: SDL sends a text event after each key event that types something */
   struct layout_key layout; /* what X11 reports about the layout of the key whose SDL event comes next */
@@ -53,8 +53,8 @@ struct window {
   bool made_room;
   SDL_Rect made_from; /* if `made_room` is true: position and size of the output window before it was moved to the
                        * display's corner */
-  /* true: the output window's border is being added or removed; when the window manager has done so, the window is
-   * moved once more, to move_to, because the change may have shifted it */
+  /* true: the output window's border is being added or removed; this may shift the window, so it is moved to move_to
+   * when the window manager is done */
   bool moving;
   SDL_Point move_to; /* position to which the output window is moved when its border has been added or removed (when
                       * `moving` ends) */
@@ -65,7 +65,7 @@ struct window {
   struct display_place place; /* name and position of the display that the output window is on */
   bool hidden;                /* true: the output window is hidden because its display is disconnected */
   char *dropped;              /* name of the file that was dropped last, allocated by SDL; NULL: none */
-  /* number of files received so far of a drop, by which the user may drop several files at once */
+  /* number of files so far in the present drop, which may have several */
   int files_dropped;
   void *connection; /* connection to the X server (Display *); NULL: the system is not X11 */
   /* lost: the connection to the X server has ended; destroyed: another program has destroyed the output window */

@@ -11,9 +11,9 @@ static int lesser(int a, int b) {
   return a < b ? a : b;
 }
 
-/* Stores `part`, a part of the display, in *found as the place for the operator's window, if it is large enough and
- * larger than *found was. *found becomes no larger than `wanted`. Room for the window's frame is left on all sides,
- * because some window managers place a window by its frame and others by its contents. */
+/* Stores `part` of the display in *found as the operator's window's place, if it is large enough and larger than *found
+ * was. *found becomes no larger than `wanted`. There is room for the window's frame on all sides, because some window
+ * managers place windows by their frame, others by their contents. */
 static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *found) {
   const SDL_Rect inside = {part->x + EDGE, part->y + TITLE, lesser(wanted->w, part->w - 3 * EDGE),
                            lesser(wanted->h, part->h - 2 * TITLE - EDGE)};
@@ -21,8 +21,8 @@ static void try_part(const SDL_Rect *part, const SDL_Rect *wanted, SDL_Rect *fou
     *found = inside;
 }
 
-/* Finds the largest place for the operator's window beside, below or above the output window. Returns false if none is
- * large enough. */
+/* Finds the largest free rectangle for the operator's window beside, below or above the output window. Returns false if
+ * none is large enough. */
 static bool find_place(SDL_Window *output, int display, const SDL_Rect *wanted, SDL_Rect *found) {
   SDL_Rect all, own;
   *found = (SDL_Rect){0};

@@ -25,16 +25,15 @@ static void on_server_gone(Display *display, void *opaque) {
   *(bool *)opaque = true;
 }
 
-/* Mesa's software renderer, when it draws through GLX, asks XGetGeometry how many pixels to draw, and does not check
- * whether that call failed. If the window or its X server no longer exists, Xlib leaves the size undefined, and Mesa
- * writes outside its buffers. Therefore the program defines a function of this name: the dynamic linker finds it before
- * Xlib's, for Mesa as well. It calls Xlib's function, and if that fails it returns a size of 1 x 1.
+/* Mesa's software renderer with GLX asks XGetGeometry how many pixels to draw, and does not check if that failed. If
+ * the window or its X server is gone, Xlib leaves the size undefined, and Mesa writes outside its buffers. So the
+ * program defines a function of this name, which the dynamic linker finds before Xlib's, for Mesa as well. It calls
+ * Xlib's function, and returns a size of 1 x 1 if that fails.
  *
- * Other means do not work. An error handler runs inside Xlib and returns to Mesa, whose variables the handler cannot
- * reach; locks (XInitThreads) change nothing if the server has ended. With EGL instead of GLX (SDL's hint
- * SDL_VIDEO_X11_FORCE_EGL) Mesa does not call XGetGeometry, but then every graphics card would be used through EGL for
- * the sake of the software renderer, and settings for GLX, such as those that choose one of two cards, would no longer
- * apply. */
+ * Other means do not work. An error handler runs inside Xlib and cannot reach Mesa's variables; locks (XInitThreads) do
+ * not help if the server has ended. With EGL (SDL's hint SDL_VIDEO_X11_FORCE_EGL) Mesa does not call XGetGeometry. But
+ * every graphics card would then be used through EGL, and settings for GLX, such as the choice between two cards, would
+ * have no effect. */
 Status XGetGeometry(Display *display, Drawable drawable, Window *root, int *x, int *y, unsigned *width,
                     unsigned *height, unsigned *border, unsigned *depth) {
   Status (*ask)(Display *, Drawable, Window *, int *, int *, unsigned *, unsigned *, unsigned *, unsigned *);
@@ -138,9 +137,8 @@ static const XEvent *get_event(const SDL_Event *event) {
              : NULL;
 }
 
-/* Puts an event into X11's queue which says that the window was hidden. Before SDL destroys a window, it hides the
- * window and waits for this event without limit; for a window that another program has destroyed the event would never
- * come. */
+/* Puts an event "the window was hidden" into X11's queue. SDL hides a window before it destroys it, and waits for this
+ * event without limit; for a window that another program has destroyed, the event would never come. */
 static void tell_hidden(Display *display, Window window) {
   XEvent event = {.xunmap = {.type = UnmapNotify, .display = display, .event = window, .window = window}};
   XPutBackEvent(display, &event);
@@ -164,12 +162,11 @@ bool x11_tells_displays(const SDL_Event *event, SDL_Window *window) {
          XRRQueryExtension(info.info.x11.display, &first, &errors) && own->type == first + RRNotify;
 }
 
-/* Returns the character of an X11 key symbol; 0: none is known. The old key symbols of other scripts than Latin have
- * numbers that are not Unicode. For all of them the same Cyrillic letter is returned: callers only need to know that
+/* Returns the character of an X11 key symbol; 0: none is known. The old key symbols of non-Latin scripts have numbers
+ * that are not Unicode. The same Cyrillic letter is returned for all of them, because callers only need to know that
  * the character is not Latin. */
 static SDL_Keycode get_character(KeySym symbol) {
-  /* Blocks of old key symbols for other scripts than Latin: bit i is set if the symbols i * 256 to i * 256 + 255 are
-   * such a block. */
+  /* Blocks of 256 old key symbols: bit i is set if the symbols from i * 256 on are of a non-Latin script */
   static const unsigned foreign_blocks = 1u << 0x04 | 1u << 0x05 | 1u << 0x06 | 1u << 0x07 | 1u << 0x0c | 1u << 0x0d |
                                          1u << 0x0e | 1u << 0x14 | 1u << 0x15;
   const SDL_Keycode any_letter = 0x0430;
@@ -188,9 +185,9 @@ static SDL_Keycode get_plain(Display *display, unsigned key, unsigned group) {
   return get_character(symbol);
 }
 
-/* Returns true if this keyboard layout is one for another script than Latin: more than 13 of its keys type letters of
- * other scripts, and these keys are more than those that type a to z. One key alone would not tell, because some keys
- * of such a layout type ASCII. */
+/* Returns true if this keyboard layout is for a non-Latin script: more than 13 of its keys, and more than those that
+ * type a to z, type letters of other scripts. One key is not enough to tell, because some keys of such a layout type
+ * ASCII. */
 static bool is_foreign_layout(Display *display, unsigned group) {
   int first, last, foreign = 0, latin = 0;
   XDisplayKeycodes(display, &first, &last);

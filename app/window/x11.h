@@ -8,10 +8,9 @@
 
 #include "app/window/layout.h"
 
-/* Replaces Xlib's error handlers, which would end the program: from now on a failed request is ignored, and *lost is
- * set when the connection to the X server is lost. SDL then also passes on every X11 event as SDL_SYSWMEVENT. The
- * variable `lost` must stay valid until SDL's video subsystem has ended. Returns the connection; NULL: the system is
- * not X11. */
+/* Replaces Xlib's error handlers, which would end the program. From now on failed requests are ignored, and *lost is
+ * set when the connection to the X server is lost; `lost` must stay valid until SDL's video subsystem has ended. SDL
+ * then also passes on every X11 event as SDL_SYSWMEVENT. Returns the connection; NULL: the system is not X11. */
 void *x11_begin(SDL_Window *window, bool *lost);
 /* Waits until the server has answered all requests. Called before SDL's video subsystem ends, because afterwards Xlib's
  * own error handlers are used again, and a late error would end the program. */
