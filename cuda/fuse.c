@@ -311,11 +311,9 @@ static const struct pattern {
   /* Fills in the launches that do a sequence of ops which `match` has found. op: the sequence's first op. Returns the
    * number of launches. */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
-  bool clusters; /* true: the kernel needs clusters of thread blocks, and was tried on compute capability 9.0 alone */
 } patterns[] = {
-    {match_norm_conv, prepare_norm_conv, true}, {match_block, prepare_block, false},
-    {match_enter, prepare_enter, false},        {match_attend, prepare_attend, false},
-    {match_leave, prepare_leave, true},
+    {match_norm_conv, prepare_norm_conv}, {match_block, prepare_block}, {match_enter, prepare_enter},
+    {match_attend, prepare_attend},       {match_leave, prepare_leave},
 };
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
 
@@ -341,12 +339,12 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
   if (!program->fused)
     return error_set(err, STATUS_FAILED, "out of memory");
-  bool able = !device->forced && !device->apart, clusters = device->product.encode_tiled; /* tests switch it off */
+  /* the fused kernels need compute capability 9.0; tests may also switch them off */
+  bool able = device->product.encode_tiled && !device->forced && !device->apart;
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;
     for (int j = 0; j < PATTERNS && !count; j++) {
-      if (clusters || !patterns[j].clusters)
-        count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
+      count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
       if (count)
         program->fused[i] = (struct fused){.count = count, .pattern = j};
     }

@@ -175,10 +175,10 @@ static int run(const char *what, const char *prefix, const struct op_test_option
 
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, struct op_test_options options) {
-  enum { FEWEST_SM90 = 34, FEWEST = 15 }; /* without clusters there are fewer patterns */
+  enum { FEWEST = 34 };
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
   printf("%d launches of several ops\n", fused);
-  if (!options.apart && fused < (sm90 ? FEWEST_SM90 : FEWEST)) {
+  if (sm90 && !options.apart && fused < FEWEST) {
     printf("FAIL together: fewer than %d\n", FEWEST);
     failed++;
   }
