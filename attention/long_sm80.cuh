@@ -165,8 +165,8 @@ struct LongParts {
   /* one counter for each thread block, zero between launches: how many thread blocks have finished their parts of the
    * cut tile whose first keys this thread block has */
   unsigned *arrivals;
-  /* [thread blocks][2][HALVES][O_GROUPS + 1][THREADS]: at most two pieces of a thread block are parts of cut tiles. The
-   * second one is that which has a tile's first keys. */
+  /* Partial results (O, maxima and sums), [thread blocks][2][HALVES][O_GROUPS + 1][THREADS]. A thread block has parts
+   * of at most two tiles that are cut; the second entry is for the tile whose first keys it has. */
   float4 *partials;
 };
 

@@ -77,7 +77,7 @@ template <int DP_> struct TileLongSm80 {
   static constexpr int O_GROUPS = DP / 8; /* groups of 8 columns of O */
   static constexpr int PITCH = DP + 8;    /* as in TileSm80 */
   static constexpr int TILE_BYTES = BN * PITCH * 2, STAGE_BYTES = 2 * TILE_BYTES, SHARED_BYTES = 2 * STAGE_BYTES;
-  /* bytes of what one thread block leaves of a tile that is cut: O, maxima and sums */
+  /* bytes of the partial results (O, maxima and sums) of one thread block for a tile that is cut */
   static constexpr int PARTIAL_BYTES = HALVES * (O_GROUPS + 1) * THREADS * 16;
   static_assert(BM * PITCH * 2 <= STAGE_BYTES, "Q passes through the second stage");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 100 * 1024, "room on compute capability 8.6 and 8.9");

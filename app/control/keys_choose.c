@@ -206,7 +206,8 @@ void run_other_lora(struct live_state *state, const struct command_call *call) {
     tell_lora(state, index, call->now_ns);
 }
 
-/* Returns true if there is an IP-Adapter, or the model has one of its own, which the first style picture opens. */
+/* Returns true if an IP-Adapter is open, or the model has one of its own, which is opened with the first style
+ * picture. */
 static bool has_ip_adapter(struct live_state *state, int64_t now_ns) {
   const char *text = parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0);
   bool has = state->own_adapter || (text && strcmp(text, PARAMETER_IP_ADAPTER_OWN));

@@ -120,7 +120,7 @@ void live_hold_for_outputs(struct live *live) {
     live->held = frame_hold(&live->shown->frame);
 }
 
-/* During a freeze outputs get no new pictures, because the window keeps showing the frozen one. */
+/* Gives outputs what the window shows. During a freeze that is the frozen picture, so they get no new one. */
 void live_show_elsewhere(struct live *live, bool fresh) {
   const struct cover_levels *cover = &live->cover_levels;
   if (!live->shown || !(live->covered_anew || (fresh && cover->held < 1)))

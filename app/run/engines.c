@@ -66,7 +66,7 @@ static void begin(struct opening *opening, const struct engines *engines, int in
 }
 
 /* Waits until the engine at this index (from 0) is opened, and stores the engine in engines->of. Returns 0, or -1 with
- * err. err NULL: a failure is not reported, because an earlier one is. */
+ * err. err NULL: the failure of another engine is reported already, so that of this one is not. */
 static int finish(struct opening *opening, struct engines *engines, int index, struct error *err) {
   if (opening->running)
     pthread_join(opening->thread, NULL);

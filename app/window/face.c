@@ -457,8 +457,7 @@ bool face_update(struct face *face, const struct typeface *type, const struct fa
   bool due = slow || anyway;
   if (due)
     update_figures(&update);
-  /* Figures and graph are drawn in different redraws if possible, because together they would take most of the time of
-   * one. */
+  /* Figures and graph are drawn in different redraws if possible, because they take longer than everything else. */
   int64_t age_ns = content->now_ns - face->graphed_ns;
   if (anyway || age_ns >= (due ? graph_patience_ns : graph_ns)) {
     face->graphed_ns = content->now_ns;

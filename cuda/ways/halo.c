@@ -31,8 +31,8 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
   return count;
 }
 
-/* Returns true if the next such launch of a program calculates its tiles from the last to the first: each second one
- * does. */
+/* Returns true if the next halo convolution of a program calculates its tiles from the last to the first: every second
+ * one does. */
 static bool goes_backward(const struct launches *launches) {
   for (int i = launches->count - 1; i >= 0; i--)
     if (launches->list[i].kind == LAUNCH_HALO)

@@ -63,7 +63,8 @@ static float sample(const struct mixture_planes *planes, int component, int x, i
 /* Samples that count for a point along one axis: sample i counts with radius - |i - centre|, if that is more than 0. */
 struct reach {
   float centre, radius;
-  int least, most; /* indices of the first and last sample of the part; those outside count as the nearest one inside */
+  /* indices of the first and last sample of the part; a sample beyond them is replaced by the nearest of the two */
+  int least, most;
 };
 
 /* position: of the point, in pixels of the result. half: the component has half the frame's samples. */

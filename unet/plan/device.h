@@ -66,8 +66,8 @@ struct program_options {
   /* true: temporaries have memory of their own, so that other programs' runs do not overwrite them; false: they are in
    * the arena, which all programs share */
   bool own_memory;
-  /* bytes that device_prepare will allocate for the pool of pictures after the device's own `prepare`, which reads
-   * them */
+  /* number of bytes that device_prepare allocates for the pool of pictures after the device's own `prepare`, which
+   * counts them when it checks whether its memory is enough */
   size_t picture_bytes;
   /* another program, which must outlive this one; this program uses the other's memory for states (tensors that outlive
    * a run) of the same name. NULL: all its states have memory of their own */
