@@ -223,7 +223,7 @@ static const struct linear_case linear_cases[] = {
     {1, 1, 1, 7, 0, 5},
     {1, 3, 5, 7, 9, 11, .before = {.norm = NORM_LAYER, .act = ACT_SILU}, .bias = true, .residual = true},
     {1, 3, 5, 16, 0, 24, .act = ACT_GEGLU, .residual = true},
-    {2, 1, 3, 7, 0, 10, .before = LAYER, .act = ACT_GEGLU, .bias = true},
+    {2, 9, 11, 7, 0, 10, .before = LAYER, .act = ACT_GEGLU, .bias = true},
     {1, 32, 33, 160, 80, 32, .before = GROUP_SILU(8), .bias = true},
     {2, 5, 3, 24, 8, 16, .before = {.norm = NORM_GROUP, .groups = 4}, .act = ACT_RELU, .residual = true, .bias = true},
     {1, 5, 5, 16, 0, 16, .before = {.norm = NORM_LAYER, .bare = true}, .act = ACT_TANH3, .bias = true},
