@@ -1,4 +1,5 @@
-/* Tests the in and out points of the live program's files, and what follows at their ends, on an X server (Xvfb). */
+/* Tests the in and out points of the live program's files, what follows at their ends, and saved shows, on an X server
+ * (Xvfb). */
 #include "tests/rigs/cmocka_all.h"
 
 #include <signal.h>
@@ -131,6 +132,72 @@ static void test_pipe_that_nobody_writes(void **state) {
   quit_window();
 }
 
+/* A part of a file is played again and again at another speed; the source that is cued follows at its end; its own in
+ * point is that of the preset that names it. At the out point the last picture stays, and a seek in a pause is seen. */
+static void test_clip(void **state) {
+  (void)state;
+  shell("rm -rf out && mkdir out && "
+        "echo '{\"presets\": [{\"name\": \"part\", \"values\": {\"clip-in\": 0.5, \"clip-loop\": \"hold\"}, "
+        "\"source\": \"thrice.mkv\"}]}' >out/set.json; cp still.mkv twice.mkv; cp still.mkv thrice.mkv");
+  start_window("still.mkv twice.mkv thrice.mkv --clip-loop loop --presets out/set.json --ipc ipc.sock" PICTURE);
+  expect_ipc("[\"set_property\",\"clip-in\",1.25]", "success");
+  expect_ipc("[\"set_property\",\"clip-out\",1.75]", "success");
+  expect_ipc("[\"set_property\",\"clip-speed\",0.25]", "success");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1");
+  expect_ipc("[\"set_property\",\"clip-out\",99]", "success"); /* the file's end is nearer */
+  wait_ipc("[\"get_property\",\"clip-out\"]", "\"data\":2");
+  expect_ipc("[\"set_property\",\"cued-source\",4]", "cued-source: there is no number 4, but 3");
+  expect_ipc("[\"cue-source\"]", "success");
+  expect_ipc("[\"set_property\",\"clip-speed\",1]", "success");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0");
+  wait_ipc("[\"get_property\",\"cued-source\"]", "\"data\":0");
+  expect_ipc("[\"set_property\",\"source\",1]", "success");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":1.25");
+  press("backslash");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0");
+  expect_ipc("[\"set_property\",\"scene\",\"part\"]", "success");
+  wait_said("source 3 of 3: thrice.mkv");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":3");
+  wait_ipc("[\"get_property\",\"clip-in\"]", "\"data\":0.5");
+  wait_ipc("[\"get_property\",\"clip-loop\"]", "hold");
+  wait_ipc("[\"get_property\",\"clip-position\"]", "\"data\":1");
+  press("quotedbl"); /* ends here, and stays */
+  wait_said("the clip is 0.50 to ");
+  press("space");
+  wait_ipc("[\"get_property\",\"pause\"]", "\"data\":true");
+  expect_ipc("[\"set_property\",\"clip-position\",0]", "success");
+  wait_said("clip: 0:00 of 0:02");
+  quit_window();
+}
+
+/* A show is saved for its owner alone, comes back by its file, and what a crash leaves is offered again. */
+static void test_show(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell("rm -rf out && mkdir out");
+  start_window("still.mkv --loop --prompt oil --show-file out/show.json --ipc ipc.sock" PICTURE);
+  press("V");
+  wait_said("saved the show: out/show.json");
+  shell("test $(stat -c %%a out/show.json) = 600 && grep -q /still.mkv out/show.json");
+  expect_ipc("[\"set_property\",\"strength\",0.125]", "success");
+  wait_for("grep -q 0.125 out/show.json.unsaved");
+  kill(screen.program, SIGKILL);
+  finish(&outcome);
+  start_window("--show-file out/show.json --trust-show -v");
+  wait_said("the show ended in a crash: J brings back what was set");
+  wait_ipc("[\"get_property\",\"prompt[1]\"]", "\"data\":\"oil\"");
+  press("J");
+  wait_ipc("[\"get_property\",\"strength\"]", "\"data\":0.125");
+  quit_window();
+  shell("test ! -e out/show.json.unsaved");
+  start_window("still.mkv --show-file out/show.json" PICTURE); /* the source that the file names is left out */
+  press("V");
+  wait_said("the show is not saved: it would lose what was left out");
+  quit_window();
+  shell("grep -q /still.mkv out/show.json");
+}
+
 static int end_program(void **state) {
   return screen_end_program(state) || program_own_model(state);
 }
@@ -144,6 +211,8 @@ int main(int argc, char **argv) {
       TINY(test_place_of_a_last_picture),
       TINY(test_no_sound_is_told_once),
       TINY(test_pipe_that_nobody_writes),
+      TINY(test_clip),
+      TINY(test_show),
   };
   int missing = argc < 2 ? SCREEN_MISSING : screen_begin();
   if (missing)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/rigs/clips.h"
+#include "tests/rigs/part_clips.h"
 #include "tests/rigs/program.h"
 
 /* Prints the hash of each picture in a file that the sink "hash:" wrote. */
@@ -17,14 +18,6 @@ enum { MOST = 256 };
 /* Clips of 29.97 frames a second with B-frames, of uneven times, and of times that do not begin at 0. */
 static const char *const clips_of_time[] = {"film.mp4", "jerky.mp4", "late.ts"};
 enum { CLIPS_OF_TIME = sizeof clips_of_time / sizeof *clips_of_time };
-
-static void make_clips(void) {
-  shell("test -e late.ts || { " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=30000/1001:d=1 -f lavfi -i sine=d=1 "
-        "-c:v libx264 -bf 2 -g 12 -c:a aac film.mp4 && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1.2 -f lavfi -i "
-        "sine=d=1.2 -vf \"settb=1/1000,setpts='if(N,PREV_OUTPTS+17+mod(N*37,62),0)'\" -fps_mode passthrough "
-        "-enc_time_base 1/1000 -c:v libx264 -bf 2 -g 12 -c:a aac jerky.mp4 && " FFMPEG
-        "-itsoffset 0.3 -i film.mp4 -i film.mp4 -map 0:v -map 1:a -c copy late.ts; }");
-}
 
 /* Renders the clip once as a whole and once in the parts that the options name, and compares all pictures in order. */
 static void expect_parts_equal(const char *in, const char *common, const char *const *parts, int count) {
@@ -117,11 +110,6 @@ static void test_shards(void **state) {
   expect_parts_equal("film.mp4", "--control map@source --control-source jerky.mp4 --show map --frames 12", quarters, 4);
   /* jerky.mp4 has fewer different pictures */
   expect_same("pictures differ", "echo 8", HASHES("whole.txt") " | sort -u | wc -l");
-}
-
-static void make_pan(void) {
-  shell("test -e pan.mp4 || " FFMPEG "-f lavfi -i \"mandelbrot=s=320x240:r=25,trim=duration=0.32,crop=128:128:n*5:n\" "
-        "-c:v libx264 -bf 2 pan.mp4");
 }
 
 /* A canvas that follows the camera: for frames before a part only the motion is measured, without running the
@@ -509,76 +497,6 @@ static void test_skipped_files(void **state) {
   program_expect(2, "keeps nothing that could be skipped", "render film.mp4 null: --size 64x64 --skip-existing");
 }
 
-/* Each of several inputs is rendered as if alone: prompts and size of one do not apply to the next. */
-static void test_several_inputs(void **state) {
-  (void)state;
-  static const char *const inputs[] = {"pan.mp4", "film.mp4", "late.ts"}, *const sizes[] = {"pan.mp4", "wide.mp4"};
-  make_clips();
-  make_pan();
-  shell("printf '%%s\\n' '{\"time\":0,\"parameter\":\"prompt[1]\",\"value\":\"ink\"}' "
-        "'{\"time\":0.1,\"parameter\":\"prompt[1]\",\"value\":\"neon\"}' >two.jsonl && " FFMPEG
-        "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 wide.mp4 && mkdir several");
-  program_expect(0, NULL,
-                 "render pan.mp4 film.mp4 late.ts 'hash:several/{name}.txt' -q --size 64x64 --frames 4 "
-                 "--canvas follow --script two.jsonl");
-  for (int i = 0; i < 3; i++) {
-    program_expect(0, NULL,
-                   "render %s 'hash:{name}.txt' -y -q --size 64x64 --frames 4 --canvas follow --script two.jsonl",
-                   inputs[i]);
-    shell("n=%s && cmp several/${n%%.*}.txt ${n%%.*}.txt", inputs[i]);
-  }
-  program_expect(0, NULL,
-                 "render pan.mp4 wide.mp4 pan.mp4 several/{number}-%%d.png -q --size 64x64 --frames 3 "
-                 "--output-size source --device cpu,cpu");
-  for (int i = 0; i < 2; i++) {
-    program_expect(0, NULL, "render %s several/alone-%%d.png -y -q --size 64x64 --frames 3 --output-size source",
-                   sizes[i]);
-    shell("for i in 1 2 3; do cmp several/%d-$i.png several/alone-$i.png || exit 1; done", i + 1);
-  }
-  shell("cmp several/1-3.png several/3-3.png && ! cmp -s several/2-3.png several/3-3.png");
-}
-
-/* An input that fails does not stop the others, has a line of its own, and decides the exit status. */
-static void test_one_input_fails(void **state) {
-  (void)state;
-  struct outcome outcome;
-  make_clips();
-  shell("mkdir shots shots/sea shots/sky outs && cp film.mp4 shots/a.b.mp4 && cp film.mp4 shots/c.mp4 && "
-        "echo >shots/b.mp4");
-  program_run(&outcome, "render 'shots/*.mp4' 'outs/{number}-{name}.mkv' --size 64x64 --frames 1 --progress percent");
-  assert_int_equal(outcome.status, 3);
-  assert_non_null(strstr(outcome.said, "reverie: input 2 of 3: shots/b.mp4 -> outs/2-b.mkv\n"
-                                       "reverie: input 2 of 3, shots/b.mp4: "));
-  assert_non_null(strstr(outcome.said, "reverie: 1 of 3 inputs failed\n"));
-  shell("test \"$(echo $(ls outs))\" = '1-a.b.mkv 3-c.mkv' && tail -n 1 out.txt | grep -qx 100%%");
-  program_run(&outcome, "render shots/c.mp4 outs/{name}.mkv --size 64x64 --frames 1");
-  assert_int_equal(outcome.status, 0);
-  program_run(&outcome, "render shots/a.b.mp4 shots/c.mp4 outs/{name}.mkv --size 64x64 --frames 1 --skip-existing "
-                        "--progress openjd");
-  assert_int_equal(outcome.status, 0);
-  assert_non_null(strstr(outcome.said, "outs/c.mkv: is there already, and is skipped"));
-  shell("tail -n 1 out.txt | grep -qx 'openjd_progress: 100.0' && test -e outs/a.b.mkv");
-  program_run(&outcome, "render shots/c.mp4 shots/a.b.mp4 outs/{name}.mkv --size 64x64");
-  assert_int_equal(outcome.status, 6);
-  assert_non_null(strstr(outcome.said, "input 2 of 2, shots/a.b.mp4: outs/a.b.mkv: exists already"));
-}
-
-/* Combinations that make no sense are refused before anything is rendered. */
-static void test_inputs_refused(void **state) {
-  (void)state;
-  make_clips();
-  program_expect(2, "film.mp4 and late.ts would both be written to one.mkv; put {name} or {number} into OUT",
-                 "render film.mp4 late.ts one.mkv");
-  program_expect(2, "put {number} into OUT", "render film.mp4 ./film.mp4 {name}.mkv");
-  program_expect(2, "film.mp4: is one of the inputs", "render late.ts film.mp4 jerky.mp4 {name}.mp4 -y");
-  program_expect(3, "none-*.mp4: nothing matches this", "render 'none-*.mp4' {name}.mkv");
-  program_expect(2, "--script -: can be read once only", "render film.mp4 late.ts {name}.mkv --script -");
-  /* for sequences the glob names folders */
-  shell("cp six/* shots/sea && cp six/* shots/sky");
-  program_expect(2, "shots/sea/%04d.png and shots/sky/%04d.png would both", "render 'shots/s*/%%04d.png' x-%%d.png");
-  program_expect(2, "would both be written to sea-.mkv", "render shots/sea/%%04d.png shots/sea/%%d.png {name}-.mkv");
-}
-
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ranges),
@@ -596,9 +514,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_several_divisions),
       cmocka_unit_test(test_not_joined),
       cmocka_unit_test(test_shared_choices),
-      cmocka_unit_test(test_several_inputs),
-      cmocka_unit_test(test_one_input_fails),
-      cmocka_unit_test(test_inputs_refused),
       cmocka_unit_test(test_resumed_shard_is_joined),
       cmocka_unit_test(test_empty_shards),
       cmocka_unit_test(test_recordings_put_together),

@@ -95,8 +95,7 @@ struct picture_noise {
   /* for interpolation between the noise of two seeds: which noise the device has in prepared.ends. The seed at which
    * the interpolation begins uses end[seed % 2], the other seed the other element */
   struct held_noise end[2];
-  /* if `between` is true: position, between two seeds, of the noise that the device has for the frame's plan; this
-   * noise was interpolated */
+  /* if `between` is true: position, between two seeds, of the interpolated noise that the device has for the plan */
   struct noise_place place;
   /* true: the device has noise between two seeds for the frame's plan, interpolated by noise_program; false: that of
    * one seed */
@@ -161,8 +160,7 @@ struct prepared {
 /* A run of frames, from engine_submit until the caller has got its last picture. */
 struct run_in_flight {
   struct prepared *prepared;
-  bool pending; /* true: the run gives the caller no picture: the stream batch (frames at different steps) is not
-                 * full */
+  bool pending; /* true: the run gives no picture: the stream batch (frames at different steps) is not full */
   /* count: number of pictures of the run that the caller gets; given: how many of them it has got so far */
   int count, given;
   struct {
@@ -188,8 +186,7 @@ struct prompt_slot {
   int chunks;   /* number of chunks into which the text is split, at least 1 */
   struct prompt tokens[TEXT_ENCODERS_MAX]; /* tokens of the text, for each text encoder */
   uint64_t version; /* version of the text encoders' weights (plan_weights_version) at the time of the encoding */
-  /* number of this encoding; each encoding of a text gets a new one */
-  uint64_t serial;
+  uint64_t serial;  /* number of this encoding; each encoding of a text gets a new one */
 };
 
 /* Attention keys and values of prompts, for all layers that attend to the text. Each struct prompt_keys is for one

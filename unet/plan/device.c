@@ -1,6 +1,5 @@
 #include "unet/plan/device.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "unet/base/picture.h"
@@ -20,6 +19,12 @@ void device_end(struct device *device) {
 int device_check_wanted(const struct device *device, struct error *err) {
   bool given_up = device->gives_up && device->gives_up(device->gives_up_opaque);
   return given_up ? error_set(err, STATUS_INTERRUPTED, "it was given up before its end") : 0;
+}
+
+int device_check_weights(const struct device *device, const char *doing, struct error *err) {
+  if (!device->sizes_only)
+    return 0;
+  return error_set(err, STATUS_FAILED, "%s: this device was opened for sizes only, and has no weights", doing);
 }
 
 int device_count_bytes(struct device *device, struct device_counters *counters, size_t bytes, const char *what,
@@ -332,14 +337,6 @@ int device_prepare(struct device *device, struct program **program, const struct
 
 /* --- starting and collecting runs --- */
 
-/* Fails if the device was opened with sizes_only: then it has no weights, and no memory that could be written or read.
- * doing: the action that the message names. */
-static int check_weights(const struct device *device, const char *doing, struct error *err) {
-  if (!device->sizes_only)
-    return 0;
-  return error_set(err, STATUS_FAILED, "%s: this device was opened for sizes only, and has no weights", doing);
-}
-
 /* Checks the arguments of device_submit against the rules in its comment (device.h). */
 static int check_arguments(struct device *device, const struct program *program, const struct run_params *params,
                            const struct frame *frames, struct error *err) {
@@ -349,7 +346,7 @@ static int check_arguments(struct device *device, const struct program *program,
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err) {
   struct frame *pictures = program->made[program->submitted % RUNS_IN_FLIGHT];
-  if (check_weights(device, "submit", err) < 0)
+  if (device_check_weights(device, "submit", err) < 0)
     return -1;
   if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
@@ -432,7 +429,7 @@ int device_profile(struct device *device, struct program *program, const struct 
                    const struct frame *frames, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
   *profile = (struct profile){0};
-  if (check_weights(device, "profile", err) < 0)
+  if (device_check_weights(device, "profile", err) < 0)
     return -1;
   if (program_in_flight(program))
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
@@ -454,151 +451,4 @@ int device_profile(struct device *device, struct program *program, const struct 
   if (status < 0)
     profile_free(profile);
   return status;
-}
-
-/* --- changing weights on a device --- */
-
-static int check_values(const struct resource *r, const struct weight_change *change, struct error *err) {
-  size_t count = change->rows * resource_row_elements(r);
-  for (size_t i = 0; i < count; i++)
-    if (change->values[i] - change->values[i] != 0)
-      return error_set(err, STATUS_FAILED, "%s: value %zu of row %zu is not finite", r->name,
-                       i % resource_row_elements(r), change->first + i / resource_row_elements(r));
-  return 0;
-}
-
-/* Checks that what adapters add to a weight (the terms in change->blend) fits its shape. The factors' values are
- * checked later, when the device loads the vector of factors, as for any weight. */
-static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
-                       struct error *err) {
-  const struct blend *blend = change->blend;
-  const struct resources *resources = device->resources;
-  bool fits = blend->rows == change->rows && blend->taps > 0 && blend->channels > 0 &&
-              (size_t)blend->taps * (size_t)blend->channels == resource_row_elements(r);
-  for (int i = 0; fits && i < blend->count; i++) {
-    const struct blend_term *t = &blend->terms[i];
-    fits = t->store >= 0 && t->store < resources_count(resources) && isfinite(t->weight * t->scale) &&
-           blend_term_fits(t, blend, (size_t)resources->list[t->store].c);
-  }
-  return fits ? 0 : error_set(err, STATUS_FAILED, "update: %s: what is added does not fit it", r->name);
-}
-
-static int check_change(const struct device *device, const struct weight_change *change, struct error *err) {
-  const struct resources *resources = device->resources;
-  if (change->resource < 0 || change->resource >= resources_count(resources) ||
-      resources->list[change->resource].kind != RESOURCE_WEIGHT)
-    return error_set(err, STATUS_FAILED, "update: there is no weight %d on this device", change->resource);
-  const struct resource *r = &resources->list[change->resource];
-  size_t rows = resource_rows(r);
-  if (change->first > rows || change->rows > rows - change->first)
-    return error_set(err, STATUS_FAILED, "update: rows %zu to %zu of %s, which has %zu", change->first,
-                     change->first + change->rows, r->name, rows);
-  return change->blend ? check_blend(device, r, change, err) : check_values(r, change, err);
-}
-
-static bool overlap(const struct weight_change *a, const struct weight_change *b) {
-  return a->resource == b->resource && a->first < b->first + b->rows && b->first < a->first + a->rows;
-}
-
-static int check_changes(const struct device *device, const struct weight_change *changes, int count,
-                         struct error *err) {
-  for (int i = 0; i < count; i++) {
-    if (check_change(device, &changes[i], err) < 0)
-      return -1;
-    for (int j = 0; j < i; j++)
-      if (overlap(&changes[i], &changes[j]))
-        return error_set(err, STATUS_FAILED, "update: two changes of the same rows of %s",
-                         device->resources->list[changes[i].resource].name);
-  }
-  return 0;
-}
-
-static int update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
-  struct resources *resources = device->resources;
-  uint64_t version = resources->version + 1;
-  if (device->impl->update(device, changes, count, version, err) < 0)
-    return -1;
-  for (int i = 0; i < count; i++)
-    resources->list[changes[i].resource].version = version;
-  resources->version = version;
-  return 0;
-}
-
-int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
-  if (check_weights(device, "update", err) < 0 || check_changes(device, changes, count, err) < 0)
-    return -1;
-  pthread_mutex_lock(&device->weights);
-  int status = update(device, changes, count, err);
-  pthread_mutex_unlock(&device->weights);
-  return status;
-}
-
-int device_merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err) {
-  if (check_weights(device, "update", err) < 0 || check_changes(device, changes, count, err) < 0)
-    return -1;
-  pthread_mutex_lock(&device->weights);
-  int status = device->impl->merge_begin(device, changes, count, err);
-  pthread_mutex_unlock(&device->weights);
-  return status;
-}
-
-int device_merge_go_on(struct device *device, bool all, struct error *err) {
-  pthread_mutex_lock(&device->weights);
-  int status = device->impl->merge_go_on(device, all, err);
-  pthread_mutex_unlock(&device->weights);
-  return status;
-}
-
-void device_merge_made(struct device *device, const struct weight_change *changes, int count) {
-  struct resources *resources = device->resources;
-  pthread_mutex_lock(&device->weights);
-  resources->version++;
-  for (int i = 0; i < count; i++)
-    resources->list[changes[i].resource].version = resources->version;
-  pthread_mutex_unlock(&device->weights);
-}
-
-void device_merge_show(struct device *device) {
-  pthread_mutex_lock(&device->weights);
-  device->impl->merge_show(device);
-  pthread_mutex_unlock(&device->weights);
-}
-
-/* --- writing and reading tensors --- */
-
-static int check_tensor(const struct device *device, const struct program *program, struct tensor t, size_t first,
-                        size_t count, struct error *err) {
-  int count_of[] = {[TENSOR_NONE] = 0,
-                    [TENSOR_TEMPORARY] = program ? program->plan->temporary_count : 0,
-                    [TENSOR_STATE] = program ? program->plan->state_count : 0,
-                    [TENSOR_RESOURCE] = resources_count(device->resources)};
-  if (t.space > TENSOR_RESOURCE || t.index < 0 || t.index >= count_of[t.space])
-    return error_set(err, STATUS_FAILED, "there is no such tensor on this device");
-  if (first > tensor_elements(t) || count > tensor_elements(t) - first)
-    return error_set(err, STATUS_FAILED, "elements %zu to %zu of a tensor of %zu", first, first + count,
-                     tensor_elements(t));
-  return 0;
-}
-
-int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
-                 size_t count, struct error *err) {
-  if (check_weights(device, "write", err) < 0 || check_tensor(device, program, tensor, first, count, err) < 0)
-    return -1;
-  if (tensor.space == TENSOR_RESOURCE && device->resources->list[tensor.index].kind == RESOURCE_WEIGHT)
-    return error_set(err, STATUS_FAILED, "write: %s is a weight: weights are updated",
-                     device->resources->list[tensor.index].name);
-  return device->impl->write(device, program, tensor, first, data, count, err);
-}
-
-int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
-                size_t count, struct error *err) {
-  if ((count && check_weights(device, "read", err) < 0) || check_tensor(device, program, tensor, first, count, err) < 0)
-    return -1;
-  return device->impl->read(device, program, tensor, first, data, count, err);
-}
-
-int device_poison(struct device *device, struct program *program, struct error *err) {
-  if (check_weights(device, "poison", err) < 0)
-    return -1;
-  return device->impl->poison(device, program, err);
 }

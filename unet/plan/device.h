@@ -212,6 +212,9 @@ void device_end(struct device *device);
 /* Fails with STATUS_INTERRUPTED once the device's caller wants to stop (device_options.gives_up returns true).
  * Implementations call it again and again during work that may take long. */
 int device_check_wanted(const struct device *device, struct error *err);
+/* Fails if the device was opened with sizes_only: then it has no weights, and no memory that could be written or read.
+ * doing: the action that the message names. */
+int device_check_weights(const struct device *device, const char *doing, struct error *err);
 
 /* device_count_bytes adds bytes that are about to be allocated to the implementation's counters, or fails if
  * memory_limit does not allow them; `what` names their use in the error. device_uncount_bytes subtracts bytes that were
