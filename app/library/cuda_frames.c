@@ -36,7 +36,7 @@ static const struct picture_owner guest_owner = {.bytes = sizeof(struct guest), 
 int library_open_gpu(struct reverie *reverie, struct error *err) {
   const bool needed = reverie->memory == REVERIE_CUDA || reverie->device.shares_pictures;
   reverie->gpu = (struct gpu){0};
-  if (!gpu_same(&reverie->info.gpu, &reverie->info.gpu))
+  if (!gpu_exists(&reverie->info.gpu))
     return needed
                ? error_set(err, STATUS_DEVICE, "pictures in CUDA memory: the model was opened on %.100s, not on a GPU",
                            reverie->info.device)

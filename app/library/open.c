@@ -164,7 +164,7 @@ int reverie_get_info(struct reverie *reverie, struct reverie_info *info, struct 
                              .sees_frame = now.image_conditioned,
                              .device_bytes = now.device_bytes,
                              .stream = reverie->fallen_back ? NULL : reverie->stream,
-                             .gpu = gpu_same(&now.gpu, &now.gpu) ? now.gpu.ordinal : -1};
+                             .gpu = gpu_exists(&now.gpu) ? now.gpu.ordinal : -1};
   memcpy(own.gpu_uuid, now.gpu.uuid, sizeof own.gpu_uuid);
   snprintf(own.model, sizeof own.model, "%s", now.model);
   snprintf(own.device, sizeof own.device, "%s", now.device);

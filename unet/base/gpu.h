@@ -22,12 +22,17 @@ struct gpu_id {
   int ordinal;      /* CUDA's number of the GPU in this process, from 0 */
 };
 
+/* Returns true if `id` is that of a GPU. */
+static inline bool gpu_exists(const struct gpu_id *id) {
+  unsigned any = 0;
+  for (size_t i = 0; i < sizeof id->uuid; i++)
+    any |= id->uuid[i];
+  return any;
+}
+
 /* Returns true if a and b are the same GPU; false if a or b is no GPU. */
 static inline bool gpu_same(const struct gpu_id *a, const struct gpu_id *b) {
-  unsigned any = 0;
-  for (size_t i = 0; i < sizeof a->uuid; i++)
-    any |= a->uuid[i];
-  return any && !memcmp(a->uuid, b->uuid, sizeof a->uuid);
+  return gpu_exists(a) && !memcmp(a->uuid, b->uuid, sizeof a->uuid);
 }
 
 /* Memory of a GPU that OpenGL may import. */

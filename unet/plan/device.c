@@ -214,7 +214,7 @@ bool device_reads_in_place(const struct device *device, const struct frame *fram
 }
 
 bool device_reads_later(const struct device *device, const struct frame *frame) {
-  return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
+  return device_reads_in_place(device, frame) || (gpu_exists(&device->gpu) && frame_pinned(frame));
 }
 
 /* Makes sure that the frame's pixels are in host memory; adds the bytes copied from a device to brought_down. */
