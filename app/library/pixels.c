@@ -25,7 +25,8 @@ int library_format_tell(enum pixel_format pixels) {
   return format;
 }
 
-/* longest side of a frame in pixels; with this limit, the number of bytes of a row or plane never overflows an int */
+/* longest side of a frame in pixels; with this limit, the number of bytes of a row never overflows an int. A plane can
+ * have more: its bytes are counted as size_t. */
 enum { SIDE_MOST = 32768 };
 
 static int check_planes(const struct frame *frame, struct error *err) {

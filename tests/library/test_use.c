@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 
 #include <reverie.h>
@@ -196,6 +197,43 @@ static void refuses_more_pictures_than_said(void **state) {
   picture_of(reverie);
 }
 
+/* --- frames --- */
+
+static uint64_t picture_of_frame(struct reverie *reverie, const struct reverie_frame *frame) {
+  struct reverie_error error = {.size = sizeof error};
+  if (reverie_submit(reverie, frame, &error))
+    fail_msg("%s", error.message);
+  return collected(reverie, SIDE);
+}
+
+/* Rows that are far apart give the picture of rows that follow each other, also beyond the 2 GiB that an int counts. */
+static void reads_planes_of_4_gigabytes(void **state) {
+  struct reverie *reverie = *state;
+  enum { ROWS = 4096, PITCH = 1 << 20, ROW = 4 * SIDE };
+  const size_t bytes = (size_t)ROWS * PITCH;
+  uint8_t *packed = malloc((size_t)ROWS * ROW);
+  uint8_t *apart = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  assert_non_null(packed);
+  if (apart == MAP_FAILED) { /* the memory of a process is limited here */
+    free(packed);
+    skip();
+  }
+  struct reverie_frame frame = a_frame();
+  frame.height = ROWS;
+  for (size_t y = 0; y < ROWS; y++) {
+    memset(packed + y * ROW, y < ROWS / 2 ? 20 + (int)y % 64 : 160 + (int)y % 64, ROW);
+    memcpy(apart + y * PITCH, packed + y * ROW, ROW);
+  }
+  frame.plane[0] = packed;
+  frame.pitch[0] = ROW;
+  uint64_t expected = picture_of_frame(reverie, &frame);
+  frame.plane[0] = apart;
+  frame.pitch[0] = PITCH;
+  assert_true(picture_of_frame(reverie, &frame) == expected);
+  munmap(apart, bytes);
+  free(packed);
+}
+
 /* --- values --- */
 
 static void shows_what_was_set_before(void **state) {
@@ -370,10 +408,15 @@ int main(int argc, char **argv) {
     return 2;
   goldens = argv[1];
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refuses_what_is_too_early),       cmocka_unit_test(refuses_wrong_frames),
-      cmocka_unit_test(refuses_more_pictures_than_said), cmocka_unit_test(shows_what_was_set_before),
-      cmocka_unit_test(changes_size_between_frames),     cmocka_unit_test(picture_outlives_its_engine),
-      cmocka_unit_test(threads_work_side_by_side),       cmocka_unit_test(takes_style_pictures),
+      cmocka_unit_test(refuses_what_is_too_early),
+      cmocka_unit_test(refuses_wrong_frames),
+      cmocka_unit_test(refuses_more_pictures_than_said),
+      cmocka_unit_test(reads_planes_of_4_gigabytes),
+      cmocka_unit_test(shows_what_was_set_before),
+      cmocka_unit_test(changes_size_between_frames),
+      cmocka_unit_test(picture_outlives_its_engine),
+      cmocka_unit_test(threads_work_side_by_side),
+      cmocka_unit_test(takes_style_pictures),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -55,7 +55,7 @@ void mixture_set_up(struct mixture *mixture, const struct frame *from, const str
 
 /* One of the components Y, Cb, Cr (0 to 2) of planes. */
 static float sample(const struct mixture_planes *planes, int component, int x, int y) {
-  const uint8_t *row = planes->plane[component > 0] + (long)y * planes->pitch[component > 0];
+  const uint8_t *row = planes->plane[component > 0] + (ptrdiff_t)y * planes->pitch[component > 0];
   int i = component ? 2 * x + component - 1 : x;
   return planes->wide ? (float)((const uint16_t *)(const void *)row)[i] : (float)row[i];
 }
@@ -125,7 +125,7 @@ static void make_sample(const struct mixture *m, uint8_t *const out[2], int comp
   int plane = component > 0, i = component ? 2 * x + component - 1 : x;
   int to = (int)sample(&m->to, component, x, y);
   int mixed = (converted(m, component, x, y) * (256 - m->share) + to * m->share + 128) >> 8;
-  uint8_t *row = out[plane] + (long)y * m->to.pitch[plane];
+  uint8_t *row = out[plane] + (ptrdiff_t)y * m->to.pitch[plane];
   if (m->to.wide)
     ((uint16_t *)(void *)row)[i] = (uint16_t)mixed;
   else

@@ -217,7 +217,7 @@ static void write_row(const struct output *p, const struct frame *out, int index
  * odd. */
 static void fill_unused(const struct frame *out) {
   for (int y = 0; y < out->height; y++) {
-    uint8_t *row = (uint8_t *)out->plane[0] + (long)y * out->pitch[0];
+    uint8_t *row = (uint8_t *)out->plane[0] + (ptrdiff_t)y * out->pitch[0];
     if (frame_is_rgb(out))
       for (int x = 0; x < out->width; x++)
         row[4 * x + 3] = 255;

@@ -82,7 +82,7 @@ static void sum_rows(const struct resize *r, const struct channel *c, int y, flo
   const struct tap *left = &track.taps[g->dest_x], *right = &track.taps[g->dest_x + g->dest_w - 1];
   size_t low = (size_t)left->first * track.step, high = (size_t)(right->first + right->count) * track.step;
   for (int i = 0; i < rows.count; i++) {
-    const uint8_t *row = r->frame->plane[c->plane] + (long)(rows.first + i) * c->pitch;
+    const uint8_t *row = r->frame->plane[c->plane] + (ptrdiff_t)(rows.first + i) * c->pitch;
     if (c->ten_bits)
       add_words(sum + low, row + 2 * low, high - low, tap_weight(&rows, i), i == 0);
     else
@@ -170,7 +170,7 @@ static void value_row(const struct compose *c, int y, float *values) {
 }
 
 static void write_rgb_row(const struct frame *f, const float *values, int y) {
-  uint8_t *row = (uint8_t *)f->plane[0] + (long)y * f->pitch[0];
+  uint8_t *row = (uint8_t *)f->plane[0] + (ptrdiff_t)y * f->pitch[0];
   int red = f->format == PIXEL_RGBA ? 0 : 2;
   for (int x = 0; x < f->width; x++) {
     row[4 * x + red] = (uint8_t)(values[3 * x] * 255 + 0.5f);
