@@ -14,6 +14,7 @@
 #include "tests/rigs/fixture.h"
 #include "tests/gpu/cuda_rig.h"
 #include "tests/rigs/faulty_kernel.h"
+#include "tests/rigs/resident.h"
 
 static void test_replay_is_direct_execution(void **state) {
   (void)state;
@@ -99,19 +100,6 @@ static void test_two_sources(void **state) {
     assert_memory_equal(pictures[0][i], pictures[1][i], sizeof pictures[0][i]);
   }
   rig_close(&rig);
-}
-
-/* Returns this process's resident memory in KiB. */
-static long resident_kb(void) {
-  char line[128];
-  long kb = 0;
-  FILE *file = fopen("/proc/self/status", "r");
-  assert_non_null(file);
-  while (fgets(line, sizeof line, file))
-    if (!strncmp(line, "VmRSS:", 6))
-      kb = atol(line + 6);
-  fclose(file);
-  return kb;
 }
 
 /* Many frames: no run allocates memory, and equal frames give equal pictures. */

@@ -10,19 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "tests/rigs/resident.h"
 
 enum { SIDE = 64, ALLOWED_KB = 4096 };
-
-static long resident_kb(void) {
-  long pages = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  if (file && fscanf(file, "%ld %ld", &pages, &resident) != 2)
-    resident = 0;
-  if (file)
-    fclose(file);
-  return resident * sysconf(_SC_PAGESIZE) / 1024;
-}
 
 static int open_files(void) {
   int count = 0;

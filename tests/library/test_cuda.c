@@ -4,8 +4,9 @@
  *   test_cuda [PATTERN]      only the tests whose names match */
 #include "cuda_util.h"
 
-#include <stdio.h>
 #include <unistd.h>
+
+#include "tests/rigs/resident.h"
 
 enum { KINDS = 5 };
 
@@ -78,16 +79,6 @@ static void free_all(struct frames frames[KINDS]) {
 }
 
 /* --- many frames --- */
-
-static long resident_kb(void) {
-  long pages = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  if (file && fscanf(file, "%ld %ld", &pages, &resident) != 2)
-    resident = 0;
-  if (file)
-    fclose(file);
-  return resident * sysconf(_SC_PAGESIZE) / 1024;
-}
 
 /* A thousand frames, two in flight; neither memory grows. */
 static void memory_is_flat(void **state) {
