@@ -302,9 +302,9 @@ int reverie_export(const struct reverie_picture *picture, int *descriptor, size_
 /* Makes a DLPack tensor of an RGBA or BGRA picture, which shares its memory: bytes, (height, width, 4). *tensor is a
  * DLManagedTensorVersioned of DLPack 1.0 if `versioned` is not 0, else a DLManagedTensor. Its deleter, which any thread
  * may call, releases the memory; the picture is released as well, before or after. stream: a cudaStream_t that uses the
- * tensor: it waits for the picture, and the memory is written again when all is done that the stream was given before
- * the deleter is called. NULL: no stream waits, and none is waited for. Works with pictures in the host's memory,
- * too. */
+ * tensor, and is not destroyed before the deleter is called: it waits for the picture, and the memory is written again
+ * when all is done that the stream was given before the deleter is called. NULL: no stream waits, and none is waited
+ * for. Works with pictures in the host's memory, too. */
 int reverie_to_dlpack(const struct reverie_picture *picture, int versioned, void *stream, void **tensor,
                       struct reverie_error *error);
 
