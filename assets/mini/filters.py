@@ -306,3 +306,62 @@ def paved(x, pavement):
     count = total(torch.ones_like(first)) + 1e-6
     tint = torch.stack([torch.gather(total(x[:, c]) / count, 1, own) for c in range(3)], 1).view_as(x)
     return tint, (second - first) / (2 * ((ox - sx) ** 2 + (oy - sy) ** 2).add(1.).sqrt())
+
+
+def tesserae(x, e, detail, edge, tx, ty):
+    """A pavement of square tiles in rows: as tiles(), but every tile is turned to the edges nearby and hardly moved.
+
+    tx, ty: unit tangent of the edges, see flow(). A pixel belongs to the tile whose seed is nearest in the tile's own
+    frame, by the fourth powers, so that the tiles are squares with softened corners.
+    Returns (index of the tile of every pixel, distance from its border, place within the tile: (x, y) in pixels).
+    """
+    batch, _, height, width = x.shape
+    rows, cols = height // 8, width // 8
+    shift = .5 * torch.erf(e[:, :2].float() / 2 ** .5)                     # even in +-.5
+    at = lambda n: torch.arange(n, device=x.device, dtype=torch.float32)
+    row, col = torch.meshgrid(at(rows), at(cols), indexing='ij')
+    fine = F.avg_pool2d(detail, 8)[:, 0]
+    coarse = F.interpolate(F.avg_pool2d(fine[:, None], 2), size=(rows, cols), mode='nearest')[:, 0]
+    leads = ((row % 2 == 0) & (col % 2 == 0)).float()
+    reach = mix(5. * torch.ones_like(coarse), torch.full_like(coarse, 1.6), coarse)
+    home_x = (col + .5) * 8 + leads * 4 * (1 - coarse)                     # a lone tile sits in its square's middle
+    home_y = (row + .5) * 8 + leads * 4 * (1 - coarse)
+    sx, sy = home_x + shift[:, 0] * reach, home_y + shift[:, 1] * reach
+    penalty = ((1 - leads) * (1 - coarse) * 200.).flatten(1)
+    turned = F.avg_pool2d(torch.cat([tx * tx - ty * ty, 2 * tx * ty], 1), 8)     # twice the angle: a mean is one
+    angle = .5 * torch.atan2(turned[:, 1], turned[:, 0] + 1e-6)
+    pc, ps = torch.cos(angle).flatten(1), torch.sin(angle).flatten(1)
+    xx, yy = (q[0, 0] for q in pixels(x))
+    own_row, own_col = (yy / 8).long(), (xx / 8).long()
+    light = (1 / (1 + 25 * edge))[:, 0].flatten(1)
+    for turn in range(3):
+        best = torch.full((batch, height, width), 1e9, device=x.device)
+        second, index = best.clone(), torch.zeros_like(best, dtype=torch.long)
+        px, py = sx.flatten(1), sy.flatten(1)
+        for i in range(-2, 3):
+            for j in range(-2, 3):
+                k = ((own_row + i).clamp(0, rows - 1) * cols + (own_col + j).clamp(0, cols - 1))
+                pick = lambda q: q[:, k.flatten()].view(batch, height, width)
+                dx, dy, c, s = xx - pick(px), yy - pick(py), pick(pc), pick(ps)
+                u, v = (dx * c + dy * s) ** 2, (dy * c - dx * s) ** 2
+                distance = (u * u + v * v + 1e-6).sqrt() + pick(penalty)
+                nearer, same = distance < best, k == index
+                second = torch.where(nearer, best, torch.where(same, second, torch.minimum(second, distance)))
+                best, index = torch.where(nearer, distance, best), torch.where(nearer, k.expand_as(index), index)
+        if turn < 2:
+            own = index.flatten(1)
+            gather = lambda q: torch.zeros_like(px).scatter_add_(1, own, q)
+            weight = gather(light) + 1e-3
+            middle = lambda q, home: (gather(light * q.flatten()[None]) + 1e-3 * home.flatten(1)) / weight
+            sx, sy = middle(xx, sx).view_as(sx), middle(yy, sy).view_as(sy)
+    place = lambda q: torch.gather(q.flatten(1), 1, index.flatten(1)).view(batch, 1, height, width)
+    return index, ((second.sqrt() - best.sqrt()) / 2)[:, None], xx - place(sx), yy - place(sy)
+
+
+def tile_values(x, index):
+    """The mean of x over the tile of every pixel."""
+    batch, channels, height, width = x.shape
+    own = index.flatten(1)
+    total = lambda q: torch.zeros(batch, height // 8 * (width // 8), device=x.device).scatter_add_(1, own, q.flatten(1))
+    count = total(torch.ones_like(x[:, :1])) + 1e-6
+    return torch.stack([torch.gather(total(x[:, c]) / count, 1, own) for c in range(channels)], 1).view_as(x)

@@ -2,7 +2,7 @@
 
 Every function takes frames `x` (B,3,H,W) in [0,1], H and W multiples of 32, and the noise latent `e`
 (B,16,H/8,W/8) the U-Net starts from. All random texture (paper, bristles, grain, mosaic seeds) is a fixed function
-of that noise. Hatching and dots have a period of 8 pixels or divide it, tiles and the dither of pixel art one of 16,
+of that noise. Hatching, dots and the dither of pixel art have a period of 8 pixels or divide it, tiles one of 16,
 blueprint's grid one of 32. So (frame, noise) decides the target completely, one step has nothing left to average over,
 and the texture stays put when the noise does.
 
@@ -12,9 +12,9 @@ that a change in one corner or in the exposure cannot make every line of the pic
 import torch
 import torch.nn.functional as F
 
-from filters import (blur, cached, cloud, colour, dots, drift, energy, film, flow, grain, ink_lines, kuwahara,
-                     local_mean, luminance, mix, opened, paved, pixels, relief, saturate, smear, smoothstep, sobel,
-                     strokes, tiles, tone, triangle)
+from filters import (blur, cached, cloud, colour, colour_pair, dots, drift, energy, film, flow, grain, ink_lines,
+                     kuwahara, local_mean, luminance, mix, opened, pixels, relief, saturate, smear, smoothstep, sobel,
+                     strokes, tesserae, tile_values, tone, triangle)
 from looks import LOOKS
 
 
@@ -112,18 +112,21 @@ def cartoon(x, e):
 
 
 def mosaic(x, e):
-    """Tiles of one colour, slightly domed, small where there is detail and ending at its edges, in thin dark grout."""
-    calm = blur(opened(saturate(x, 1.3).clamp(0, 1), .5), 1.)
+    """Square tiles of one colour in rows along the forms, small where there is detail, in thin dark grout."""
+    calm = blur(opened(x, .5), 1.2)
     gx, gy = sobel(calm)
     edge = (gx * gx + gy * gy).sum(1, keepdim=True).add(1e-8).sqrt()
-    small = smoothstep(blur(edge, 5.), .015, .050)                         # thinner, paler grout between small tiles
-    pavement = tiles(x, e, small, edge)
-    tint, border = paved(calm, pavement)
-    sx, sy = pavement[3:5]
-    xx, yy = pixels(x)
-    tile = ((tint - .5) * 1.15 + .53).clamp(0, 1) * (1 + .012 * (sx + sy - xx - yy).clamp(-9, 9))
-    grout = mix(.22 * tint + .05, .52 * tint + .03, small)
-    return mix(grout, tile, smoothstep(border, .1, 1.5 - .4 * small)).clamp(0, 1)
+    small = smoothstep(blur(edge, 5.), .010, .038)
+    tx, ty = flow(luminance(calm), 6., 3e-4, colour_pair(x, 1., 0.))       # upright rows where no edge says another way
+    index, border, dx, dy = tesserae(x, e, small, edge, tx, ty)
+    vivid = saturate(calm + .7 * (calm - blur(calm, 7.)), 1.45)            # each against its neighbours: eyes stay eyes
+    vivid = ((vivid - .5) * 1.10 + .55).clamp(.05, 1)
+    tint = mix(tile_values(vivid, index), blur(vivid, 1.), .45 * small)    # small tiles show the picture within
+    vary = tile_values(F.interpolate(e[:, 2:5].float(), scale_factor=8., mode='nearest'), index).clamp(-2, 2)
+    tint = tint * (1 + (.04 + .05 * (1 - small)) * vary[:, :1] + .03 * (vary - vary[:, :1]))
+    tile = tint * (1 + .016 * (-dx - dy).clamp(-9, 9))                     # tipped to the light
+    grout = mix(.46 * tint, .48 * tint + .02, small)
+    return mix(grout, tile, smoothstep(border, .1, 1.3 - .4 * small)).clamp(0, 1)
 
 
 def neon(x, e):
@@ -210,33 +213,41 @@ def popart(x, e, palettes=()):
 
 
 # The 40 colours of pixel art: greys, earths, reds, yellows, greens, blues, violets
-PIXEL_COLOURS = """0b0a14 1d1a2b 343148 4f4d5c 7c7a80 a9a7a8 dcdce0 fbf9f2 2a1518 55261f 8a3f2b bf6b3f e29a5f f3c58f
-fde3bd 6b5f54 a01f33 d93a3a f2642a 3c2a12 6f5620 a98a2f e3c24a f8e98a 12301f 1f5531 3f7f3c 79ac4a b9d56f 0e2a3d 174a6b
-2474a5 45a6d3 8fd2ea 1c1a52 2d4a9e 4f78d8 4a1f5c b05aa6 ab9c88"""
+PIXEL_COLOURS = """0d0b1a 2a2440 48475a 7b7b88 a9abb3 d9dbe0 fdfbf4 2b1218 5a2a26 94402f c9663a ee9a5c fac48c
+ffe6c0 7a5a48 8e1238 da2b34 ff5a4a f5831f ffb224 ffde4a fff59a b7cf3a a5957e 8f7a22 0f3326 1c6b36 3fa53c 8cd34a 0c5a6a
+1fa7a0 141c3f 24529e 2f86e0 5fc0f2 b8eaff 5a7aa0 4a1a78 8f35b5 ffa3cf"""
 
 
 def pixelart(x, e):
-    """Blocks of eight pixels in a palette of 40 colours: dithered between two of them, with dark outlines."""
+    """Blocks of four pixels in 40 vivid colours: flat clusters in dark outlines, dithered in soft mid-tones."""
     colours = cached(('pixels', x.device), lambda: torch.tensor(
         [[int(h[i:i + 2], 16) / 255 for i in (0, 2, 4)] for h in PIXEL_COLOURS.split()], device=x.device))
     axes = cached(('axes', x.device), lambda: torch.tensor(
         [[.42, .60, .20], [.70, -.70, 0.], [-.30, -.30, .60]], device=x.device))
-    batch, _, height, width = x.shape
-    flat = mix(x, kuwahara(x, 4, 8.), .75)                                 # texture would be speckles
-    small = F.avg_pool2d(opened(saturate(flat, 1.4).clamp(0, 1), .3), 8)
-    small = small + .5 * (small - blur(small, 1.2))                        # a block's own contrast: eyes stay eyes
-    small = ((small - .5) * 1.12 + .51).clamp(0, 1)
+    height, width = x.shape[2:]
+    flat = kuwahara(x, 4, 4.)                                              # texture would be speckles, and its noise
+    light = luminance(flat)
+    flat = mix(light, luminance(x), .5) + 1.5 * blur(flat - light, 1.8)    # colours are calmer blurred than brightness
+    small = F.avg_pool2d(opened(flat.clamp(0, 1), .3), 4)
+    grey = luminance(small)
+    finer = blur(grey, .6) - blur(grey, 3.)
+    small = mix(small, kuwahara(small, 2, 4.), .8) + .42 * finer           # a block's own contrast: eyes stay eyes
+    small = ((small - .5) * 1.12 + .52).clamp(0, 1)
+    light = luminance(small)
+    above = F.pad(light, (1, 0, 1, 0), mode='replicate')[..., :-1, :-1]
+    small = small * (1 + .3 * smoothstep(light - above, .06, .40))         # edges turned to the light
     line = relief(luminance(kuwahara(x, 3, 6.)), 14., .10)
-    outline = F.avg_pool2d(smoothstep(ink_lines(line, 2.2, 13., .40, 5.), .15, .9), 8)
-    rows, cols = height // 8, width // 8
+    outline = F.avg_pool2d(smoothstep(ink_lines(line, 1.8, 13., .40, 5.), .15, .9), 4)
     order = cached(('dither', x.device), lambda: torch.tensor([[-.38, .13], [.38, -.13]], device=x.device))
-    order = order.repeat((rows + 1) // 2, (cols + 1) // 2)[:rows, :cols]
-    small = small * (.45 + .55 * smoothstep(outline, .30, .80)) + .022 * order
-    apart = small.permute(0, 2, 3, 1)[..., None, :] - colours              # (B, rows, cols, 40, 3)
-    distance = (apart[..., None, :] * axes).sum(-1).square().sum(-1)
-    near = torch.softmax(-distance * 900, -1)                              # the nearest colour, but without a jump
+    order = order.repeat(height // 8, width // 8)
+    plain = 1 - smoothstep(blur(finer.abs(), 2.), .006, .03)
+    middle = (1 - (2 * light - 1) ** 2).clamp(0, 1)
+    small = small * (.30 + .70 * smoothstep(outline, .25, .80)) + .07 * order * plain * middle
+    seen = lambda c: (c[..., None, :] * axes).sum(-1)                      # a matrix product would be rounded on a GPU
+    apart = seen(small.permute(0, 2, 3, 1))[..., None, :] - seen(colours)              # (B, rows, cols, 40, 3)
+    near = torch.softmax(-400 * apart.square().sum(-1), -1)                # the nearest colour, but without a jump
     blocks = (near[..., None] * colours).sum(-2).permute(0, 3, 1, 2)
-    return F.interpolate(blocks, scale_factor=8., mode='nearest').clamp(0, 1)
+    return F.interpolate(blocks, scale_factor=4., mode='nearest').clamp(0, 1)
 
 
 def blueprint(x, e):
