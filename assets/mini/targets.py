@@ -85,13 +85,13 @@ def ink(x, e):
     body = kuwahara(kuwahara(x, 4, 6.), 3, 6.)
     grey = tone(luminance(body))
     fine = tone(luminance(mix(body, x, .45)))
-    lines = ink_lines(relief(fine, 12., .10), 1.1, 17., .46, 5.)
+    lines = ink_lines(relief(fine, 12., .10), 1.2, 15., .46, 5.)
     shade = blur(grey, 3.5)
-    tx, ty = flow(grey, 12., 2.5e-3, drift(e, 8, .95))                     # one slope wherever no strong form says another
+    tx, ty = flow(grey, 12., 8e-3, drift(e, 8, 1.))                        # one slope where no strong form says another
     area = ((.56 - shade) / .46).clamp(0, 1)
-    cover = .96 - .70 * area
-    first = 1 - smoothstep(strokes(x, tx, ty, .04 * cloud(e, 3)), cover - .14, cover + .14) * smoothstep(area, .02, .30)
-    solid = smoothstep(shade, .05, .20)
+    cover = .963 - .68 * area
+    first = 1 - smoothstep(strokes(x, tx, ty, .04 * cloud(e, 3)), cover - .19, cover + .19) * smoothstep(area, .04, .35)
+    solid = smoothstep(shade, .11, .31)                                    # black soon: hatching moves, black does not
     value = blur(smoothstep(lines * first * solid, .15, .80), .45)
     return mix(colour(x, .05, .045, .08), colour(x, .97, .945, .885) * (1 - .012 * grain(e, .5)), value).clamp(0, 1)
 
