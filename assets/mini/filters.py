@@ -178,6 +178,40 @@ def energy(grey, sigma):
     return (gx * gx + gy * gy + (1.6 / sigma * line) ** 2 + 1e-8).sqrt()
 
 
+def crest(strength, sigma, width):
+    """A line of so many pixels' half width along the ridges of a map of strength: 1 on the ridge, 0 beside it.
+
+    The way to the ridge is the Newton step across it, so the line is as sharp however wide the ridge is, and two
+    ridges side by side stay two lines.
+    """
+    soft = blur(strength, sigma)
+    gx, gy = sobel(soft)
+    (xx, xy), yy = sobel(gx), sobel(gy)[1]
+    half = ((xx - yy).square() / 4 + xy * xy + 1e-12).sqrt()
+    bend = half - (xx + yy) / 2                                            # how sharply it falls to both sides
+    angle = .5 * torch.atan2(-2 * xy, yy - xx + 1e-9)
+    away = (gx * torch.cos(angle) + gy * torch.sin(angle)) / bend.clamp_min(1e-5)
+    return torch.exp(-(away / width).square()) * smoothstep(bend / (soft + 1e-3), .02, .12)
+
+
+def narrow(grey, radius, ground):
+    """How far what is narrower than twice the radius stands out of the ground: letters and twigs, but no plain edge.
+
+    Both dark and light things count, but what is nearer to the ground is a gap between them.
+    """
+    most = lambda q: F.max_pool2d(q, 2 * radius + 1, 1, radius)
+    depth = torch.maximum(-most(-most(grey)) - grey, grey - most(-most(-grey)))
+    return blur(torch.minimum(depth, (grey - ground).abs()), .6)
+
+
+def tangle(grey, sigma):
+    """How much the edges nearby run in all directions: 0 along a contour, 1 in leaves and fur."""
+    gx, gy = sobel(blur(grey, 1.))
+    same = blur(torch.cat([gx * gx - gy * gy, 2 * gx * gy, gx * gx + gy * gy], 1), sigma)
+    along = (same[:, :2].square().sum(1, keepdim=True) + 1e-12).sqrt() / (same[:, 2:] + 1e-5)
+    return 1 - smoothstep(along, .20, .75)
+
+
 def smear(x, tx, ty, steps, stride):
     """Average x along the tangent field, both ways (line integral convolution)."""
     batch, channels, height, width = x.shape

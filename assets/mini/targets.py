@@ -12,9 +12,9 @@ that a change in one corner or in the exposure cannot make every line of the pic
 import torch
 import torch.nn.functional as F
 
-from filters import (blur, cached, cloud, colour, colour_pair, dots, drift, energy, film, flow, grain, ink_lines,
-                     kuwahara, local_mean, luminance, mix, opened, pixels, relief, saturate, smear, smoothstep, sobel,
-                     strokes, tesserae, tile_values, tone, triangle)
+from filters import (blur, cached, cloud, colour, colour_pair, crest, dots, drift, energy, film, flow, grain, ink_lines,
+                     kuwahara, local_mean, luminance, mix, narrow, opened, pixels, relief, saturate, smear, smoothstep,
+                     sobel, strokes, tangle, tesserae, tile_values, tone, triangle)
 from looks import LOOKS
 
 
@@ -130,24 +130,30 @@ def mosaic(x, e):
 
 
 def neon(x, e):
-    """Glowing tubes along the edges of a dark scene, as bright as the edge is strong, in the object's own vivid hue."""
+    """Thin tubes along the edges of a dark scene, in the object's own vivid hue; where there are many they glow less."""
     soft = blur(mix(x, kuwahara(x, 4, 7.), .55), .7)                       # fur and leaves would be sparks
     grey = luminance(soft)
-    strong = energy(relief(grey, 14., .10), 1.1)
-    tube, core = smoothstep(strong, .030, .125), smoothstep(strong, .10, .26)
-    gx, gy = sobel(blur(grey, 1.2))
+    shape = relief(grey, 14., .10)
+    strong = energy(shape, 1.)
+    crowd = blur(strong, 8.)
+    clear = strong / (.045 + .70 * crowd)
+    calm = 1 - smoothstep(crowd, .012, .05) * tangle(grey, 4.)
+    tube = crest(strong, .6, 1.5 + .7 * smoothstep(clear, .8, 2.5)) * smoothstep(clear, .50, 2.0) * (.2 + .8 * calm)
+    tube = torch.maximum(tube, smoothstep(narrow(shape, 3, .74), .20, .46) * (.5 + .5 * calm))
     body = blur(soft, 2.)
     chroma = body - luminance(body)
     vivid = chroma.abs().amax(1, keepdim=True)
-    angle = torch.atan2(gy, gx + 1e-6) * 2
-    palette = torch.cat([.56 + .44 * torch.cos(angle), .30 + .30 * torch.cos(angle - 2.4),
-                         .86 + .14 * torch.cos(angle - 4.)], 1)
+    tx, ty = flow(grey, 4., 0., 0.)
+    angle = torch.atan2(ty, tx) * 2
+    palette = torch.cat([.56 - .44 * torch.cos(angle), .30 - .30 * torch.cos(angle - 2.4),
+                         .86 - .14 * torch.cos(angle - 4.)], 1)
     own = (.42 + .60 * chroma / (chroma.amax(1, keepdim=True) + .01)).clamp(0, 1)
     hue = mix(palette, own, smoothstep(vivid, .02, .09))
     lit = hue * tube
-    glow = 2.2 * lit + .9 * blur(lit, 3.) + 1.7 * blur(lit, 8.) + 1.4 * local_mean(lit, 20.)
-    base = grey.clamp_min(0).pow(1.8) * colour(x, .07, .04, .22) + colour(x, .012, .005, .040) + .17 * saturate(soft * soft, 1.6)
-    return (1 - (1 - base).clamp(0, 1) * torch.exp(-1.1 * glow) + .30 * core * tube).clamp(0, 1)
+    halo = 1.8 * blur(lit, 2.2) + 3.4 * blur(lit, 6.) + 3. * local_mean(lit, 20.)
+    glow = 2.6 * lit + 1.7 * halo / (1 + 8. * blur(tube, 7.))
+    base = grey.clamp_min(0).pow(1.8) * colour(x, .07, .04, .22) + colour(x, .012, .005, .040) + .19 * saturate(soft * soft, 1.6)
+    return (1 - (1 - base).clamp(0, 1) * torch.exp(-1.1 * glow) + .25 * tube * smoothstep(clear, 1., 3.)).clamp(0, 1)
 
 
 def vintage(x, e):
@@ -162,18 +168,18 @@ def vintage(x, e):
 
 
 def charcoal(x, e):
-    """Broad dark lines and smudged tone that catches on the paper's tooth; the lights stay bare paper."""
+    """Broad dry lines and fine ones over smudged tone; deep blacks, and the lights stay bare paper."""
     grey = tone(luminance(x))
-    tx, ty = flow(grey, 7., 2e-4, drift(e, 8, .6))
-    smudged = mix(smear(grey, tx, ty, 5, 1.2), grey, .35)
-    tooth = .55 * grain(e, .35) + .75 * smear(grain(e, .8), tx, ty, 5, 1.4)
-    dark = 1 - blur(smudged, 1.)
-    rub = smoothstep(dark + .085 * tooth, .26, .92)                         # coal catches on what stands out
-    lines = ink_lines(mix(smudged, relief(smudged, 12., .12), .85), 1.4, 12., .40, 4.)
-    edge = smoothstep(energy(smudged, 2.), .03, .16) * .25
-    value = (1 - .84 * rub) * (1 - edge) * (.30 + .70 * lines)
-    value = value + .04 * tooth * (1 - (value - .5).abs() * 2).clamp(0, 1)
-    return mix(colour(x, .065, .06, .065), colour(x, .945, .93, .90), smoothstep(value, -.02, 1.04)).clamp(0, 1)
+    body = kuwahara(grey, 4, 6.)
+    tx, ty = flow(body, 12., 2e-3, drift(e, 8, .9))                        # one slope, but along strong forms
+    tooth, streak = grain(e, .5), smear(grain(e, 1.), tx, ty, 6, 1.5) * 1.4
+    dark = 1 - blur(mix(body, grey, .25), 1.2)
+    middle = smoothstep(dark, .18, .45) * (1 - smoothstep(dark, .62, .90))
+    rub = .56 * smoothstep(dark, .18, .86) + .38 * smoothstep(dark, .48, .94) + middle * (.035 * tooth + .050 * streak)
+    fine = 1 - ink_lines(relief(mix(smear(body, tx, ty, 4, 1.2), grey, .25), 10., .15), 1.3, 13., .41, 4.)
+    broad = 1 - ink_lines(relief(body, 20., .16), 2.6, 8., .44, 3.5)
+    value = (1 - rub) * (1 - .80 * fine) * (1 - (.66 + .10 * streak) * broad)
+    return mix(colour(x, .055, .05, .055), colour(x, .945, .93, .90), smoothstep(value, -.02, 1.04)).clamp(0, 1)
 
 
 # Four inks from dark to light; a prompt names all but the first by the word
@@ -251,15 +257,20 @@ def pixelart(x, e):
 
 
 def blueprint(x, e):
-    """White lines on blue, one along each edge, with a drawing grid and faint shading."""
-    grey = tone(luminance(mix(kuwahara(x, 3, 5.), x, .4)))
-    lines = smoothstep(energy(relief(grey, 14., .14), .8), .036, .16)
+    """Thin white lines on blue, finer and fainter where there are many, with a drawing grid and faint shading."""
+    grey = relief(tone(luminance(mix(kuwahara(x, 3, 6.), x, .3))), 14., .14)
+    strong = energy(grey, 1.)
+    crowd = blur(strong, 8.)
+    clear = strong / (.038 + .60 * crowd)                                  # what stands out among its neighbours
+    calm = 1 - smoothstep(crowd, .012, .05) * tangle(grey, 4.)             # leaves and fur would be a net
+    lines = crest(strong, .6, 1.5 + .4 * smoothstep(clear, .8, 2.5)) * smoothstep(clear, .45, 1.7) * (.3 + .7 * calm)
+    lines = torch.maximum(lines, smoothstep(narrow(blur(grey, .6), 3, .74), .16, .40) * (.7 + .3 * calm))
     xx, yy = pixels(x)
     grid = (torch.maximum(smoothstep(triangle(xx / 32), .94, 1.), smoothstep(triangle(yy / 32), .94, 1.)) * .16
             + torch.maximum(smoothstep(triangle(xx / 8), .80, 1.), smoothstep(triangle(yy / 8), .80, 1.)) * .035)
-    value = (lines * .90 + grid + .16 * smoothstep(grey, .35, .95)).clamp(0, 1)
-    base = colour(x, .035, .17, .43) * (1 + .05 * cloud(e, 4).clamp(-2, 2))
-    return mix(base, colour(x, .90, .96, 1.), value).clamp(0, 1)
+    value = (lines * .95 + grid * (1 - lines) + .14 * smoothstep(luminance(x), .35, .95)).clamp(0, 1)
+    base = colour(x, .030, .155, .41) * (1 + .05 * cloud(e, 4).clamp(-2, 2))
+    return mix(base, colour(x, .92, .97, 1.), value).clamp(0, 1)
 
 
 STYLES = {f.__name__: f for f in (photo, oil, watercolor, pencil, ink, cartoon, mosaic, neon, vintage, charcoal, popart,
