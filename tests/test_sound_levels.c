@@ -205,6 +205,26 @@ static void noise_is_steady(void **state) {
   }
 }
 
+/* A processor takes some thirty times as long for subnormal numbers, to which filters decay in silence. */
+static void silence_leaves_no_subnormal_numbers(void **state) {
+  (void)state;
+  for (int i = 0; i < RATES; i++) {
+    struct sound_levels levels;
+    unsigned random = 1;
+    sound_levels_begin(&levels, rates[i]);
+    hear(&levels, noise, &random, 0, 1);
+    for (int part = 0; part < 100; part++) {
+      hear(&levels, silence, NULL, 0, 0.3);
+      for (int j = 0; j < SOUND_FILTERS; j++)
+        assert_true(fpclassify(levels.filter[j].z1) != FP_SUBNORMAL && fpclassify(levels.filter[j].z2) != FP_SUBNORMAL);
+      for (int j = 0; j < SOUND_BANDS; j++)
+        assert_true(fpclassify(levels.power[j]) != FP_SUBNORMAL);
+      assert_true(fpclassify(levels.beats.power) != FP_SUBNORMAL);
+      assert_true(fpclassify(levels.onsets.power) != FP_SUBNORMAL);
+    }
+  }
+}
+
 /* The same music gives the same values at any loudness except near silence; the gain follows a louder sound at once, a
  * quieter one slowly. */
 static void gain_follows(void **state) {
@@ -261,7 +281,7 @@ int main(void) {
       cmocka_unit_test(beats_are_found),          cmocka_unit_test(a_metronome_has_a_tempo),
       cmocka_unit_test(limits_can_be_set),        cmocka_unit_test(tones_set_in_once),
       cmocka_unit_test(noise_is_steady),          cmocka_unit_test(gain_follows),
-      cmocka_unit_test(damage_does_no_harm),
+      cmocka_unit_test(damage_does_no_harm),      cmocka_unit_test(silence_leaves_no_subnormal_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
