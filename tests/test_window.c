@@ -377,21 +377,23 @@ static void read_widget(const struct widget *widget, const struct typeface *face
   glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
 }
 
-/* A bar whose value changes shows what it shows when all of it is drawn, also if its label is cut. */
+/* A bar of which anything changes shows what it shows when all of it is drawn, also if its label is cut. */
 static void bars_are_drawn_as_the_whole(void **state) {
   (void)state;
   static uint32_t parts[WIDTH * HEIGHT], whole[WIDTH * HEIGHT];
-  static const char *const values[] = {"1", "0.25", "1000000", "", "a prompt that fills the bar", "12"};
+  static const char *const values[] = {"1", "0.25", "1000000", "", "a prompt that fills the bar", "12"},
+                           *const labels[] = {"strength of the input", "0:05", "strength of the input", "1:00:05", ""};
   struct typeface *face;
   assert_int_equal(typeface_open(&face, NULL), 0);
   typeface_set_size(face, 20);
   for (int wide = 40; wide <= 400; wide += 30) {
     const struct hud_area area = {10, 10, wide, 40};
     struct widget kept = {0};
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 60; i++) {
       struct widget fresh = {0};
-      union widget_state bar = {.bar = {.share = 0.25F, .moved = -1, .label = "strength of the input"}};
+      union widget_state bar = {.bar = {.share = (float)(i / 3 % 7) / 6, .moved = (float)(i / 2 % 5) / 4 - 0.1F}};
       memcpy(bar.bar.value, values[i * 5 % 6], strlen(values[i * 5 % 6]));
+      memcpy(bar.bar.label, labels[i / 2 % 5], strlen(labels[i / 2 % 5]));
       widget_update(&kept, face, WIDGET_BAR, &area, &bar, false);
       read_widget(&kept, face, parts);
       widget_update(&fresh, face, WIDGET_BAR, &area, &bar, false);

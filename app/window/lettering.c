@@ -12,31 +12,41 @@
 
 /* For each enum letter_size: the font's size as a percentage of that for LETTERS_USUAL. */
 static const int hundredths[LETTER_SIZES] = {[LETTERS_SMALL] = 80, [LETTERS_USUAL] = 100, [LETTERS_LARGE] = 130};
-/* DRAWN_MAX: number of drawn texts that are kept; DRAWN_BYTES: longest text of these, with its final 0. */
-enum { SIZE_FIRST = 13, DRAWN_MAX = 48, DRAWN_BYTES = 48 };
+/* KEPT_MAX: number of texts that are kept; KEPT_BYTES: longest text of these, with its final 0. */
+enum { SIZE_FIRST = 13, KEPT_MAX = 64, KEPT_BYTES = 48 };
 
-/* A text as SDL_ttf draws it. Most texts of the operator's window stay from one redraw to the next, and drawing a text
- * takes many times as long as blending it. */
-struct drawn {
-  char text[DRAWN_BYTES];
+/* A text as SDL_ttf measures and draws it. Most texts of the operator's window stay from one redraw to the next, a new
+ * one is measured several times, and both take many times as long as blending it. */
+struct kept {
+  char text[KEPT_BYTES];
   enum letter_size size;
-  SDL_Surface *surface; /* NULL: this entry is unused; only the opacity of the pixels counts, not their colour */
-  long used;            /* value of lettering.uses when the text was last wanted */
+  int width;            /* width of the text in pixels */
+  SDL_Surface *surface; /* NULL: the text was not drawn yet; only the opacity of the pixels counts, not their colour */
+  long used;            /* value of kept_texts.uses when the text was last wanted; 0: this entry is unused */
+};
+
+struct kept_texts {
+  struct kept entry[KEPT_MAX];
+  long uses; /* number of texts that were wanted so far */
 };
 
 struct lettering {
   TTF_Font *font[LETTER_SIZES];
   int size[LETTER_SIZES]; /* height of the font for each enum letter_size, in pixels */
   struct glyphs *glyphs;  /* draws characters that the font lacks */
-  struct drawn drawn[DRAWN_MAX];
-  long uses; /* number of texts that were wanted so far */
+  /* a pointer, because measuring a text adds it, and to whoever measures, the fonts are constant */
+  struct kept_texts *kept;
 };
 
 int lettering_open(struct lettering **out, struct glyphs *glyphs, struct error *err) {
   *out = NULL;
   struct lettering *lettering = calloc(1, sizeof *lettering);
-  if (!lettering)
+  if (lettering)
+    lettering->kept = calloc(1, sizeof *lettering->kept);
+  if (!lettering || !lettering->kept) {
+    free(lettering);
     return error_set(err, STATUS_FAILED, "no memory for the overlay");
+  }
   lettering->glyphs = glyphs;
   for (int i = 0; i < LETTER_SIZES; i++) {
     SDL_RWops *file = SDL_RWFromConstMem(embed_letters, (int)(embed_letters_end - embed_letters));
@@ -52,26 +62,27 @@ int lettering_open(struct lettering **out, struct glyphs *glyphs, struct error *
   return 0;
 }
 
-static void forget_drawn(struct lettering *lettering) {
-  for (int i = 0; i < DRAWN_MAX; i++)
-    SDL_FreeSurface(lettering->drawn[i].surface);
-  memset(lettering->drawn, 0, sizeof lettering->drawn);
+static void forget_kept(struct kept_texts *kept) {
+  for (int i = 0; i < KEPT_MAX; i++)
+    SDL_FreeSurface(kept->entry[i].surface);
+  *kept = (struct kept_texts){0};
 }
 
 void lettering_close(struct lettering **pointer) {
   struct lettering *lettering = *pointer;
   if (!lettering)
     return;
-  forget_drawn(lettering);
+  forget_kept(lettering->kept);
   for (int i = 0; i < LETTER_SIZES; i++)
     if (lettering->font[i])
       TTF_CloseFont(lettering->font[i]);
+  free(lettering->kept);
   free(lettering);
   *pointer = NULL;
 }
 
 void lettering_set_size(struct lettering *lettering, int size) {
-  forget_drawn(lettering);
+  forget_kept(lettering->kept);
   for (int i = 0; i < LETTER_SIZES; i++) {
     lettering->size[i] = size * hundredths[i] / 100;
     TTF_SetFontSize(lettering->font[i], lettering->size[i]);
@@ -112,24 +123,54 @@ static struct piece take_piece(const struct lettering *lettering, const char *te
   return piece;
 }
 
-static int width_of(const struct lettering *lettering, enum letter_size size, const char *text,
-                    const struct piece *piece) {
-  char run[HUD_TEXT_MAX];
+static int measure(const struct lettering *lettering, enum letter_size size, const char *text) {
   int width = 0;
+  TTF_SizeUTF8(lettering->font[size], text, &width, NULL);
+  return width;
+}
+
+/* Returns the entry of a text of less than KEPT_BYTES bytes, which is measured if it is not kept yet. The text that was
+ * not wanted for the longest time gives way. */
+static struct kept *keep(const struct lettering *lettering, enum letter_size size, const char *text) {
+  struct kept_texts *kept = lettering->kept;
+  struct kept *entry = kept->entry;
+  kept->uses++;
+  for (int i = 0; i < KEPT_MAX; i++) {
+    struct kept *other = &kept->entry[i];
+    if (other->used && other->size == size && !strcmp(other->text, text)) {
+      other->used = kept->uses;
+      return other;
+    }
+    entry = other->used < entry->used ? other : entry;
+  }
+  SDL_FreeSurface(entry->surface);
+  *entry = (struct kept){.size = size, .width = measure(lettering, size, text), .used = kept->uses};
+  snprintf(entry->text, sizeof entry->text, "%s", text);
+  return entry;
+}
+
+/* keeps: whether the text will be wanted again, so that it is kept. */
+static int width_of(const struct lettering *lettering, enum letter_size size, const char *text,
+                    const struct piece *piece, bool keeps) {
+  char run[HUD_TEXT_MAX];
   if (!piece->own)
     return piece->columns * glyphs_advance(lettering->glyphs);
   snprintf(run, sizeof run, "%.*s", (int)piece->bytes, text);
-  TTF_SizeUTF8(lettering->font[size], run, &width, NULL);
+  return keeps && piece->bytes < KEPT_BYTES ? keep(lettering, size, run)->width : measure(lettering, size, run);
+}
+
+static int measure_pieces(const struct lettering *lettering, enum letter_size size, const char *text, size_t length,
+                          bool keeps) {
+  int width = 0;
+  for (struct piece piece; length; text += piece.bytes, length -= piece.bytes) {
+    piece = take_piece(lettering, text, length);
+    width += width_of(lettering, size, text, &piece, keeps);
+  }
   return width;
 }
 
 int lettering_width(const struct lettering *lettering, enum letter_size size, const char *text, size_t length) {
-  int width = 0;
-  for (struct piece piece; length; text += piece.bytes, length -= piece.bytes) {
-    piece = take_piece(lettering, text, length);
-    width += width_of(lettering, size, text, &piece);
-  }
-  return width;
+  return measure_pieces(lettering, size, text, length, true);
 }
 
 /* Returns the number of bytes of the character at text, which has `length` bytes. */
@@ -147,7 +188,7 @@ size_t lettering_fit(const struct lettering *lettering, enum letter_size size, c
   size_t fits = 0;
   while (fits < length) {
     size_t next = fits + character_bytes(text + fits, length - fits);
-    if (lettering_width(lettering, size, text, next) > width)
+    if (measure_pieces(lettering, size, text, next, false) > width)
       break;
     fits = next;
   }
@@ -183,37 +224,20 @@ static void blend(SDL_Surface *surface, const SDL_Surface *drawn, int left, int 
   }
 }
 
-/* Returns the entry of a short text, which is drawn if it is not kept yet; its surface is NULL if it cannot be drawn.
- * The text that was not wanted for the longest time gives way. */
-static struct drawn *keep_drawn(struct lettering *lettering, enum letter_size size, const char *text) {
-  struct drawn *entry = lettering->drawn;
-  lettering->uses++;
-  for (int i = 0; i < DRAWN_MAX; i++) {
-    struct drawn *other = &lettering->drawn[i];
-    if (other->surface && other->size == size && !strcmp(other->text, text)) {
-      other->used = lettering->uses;
-      return other;
-    }
-    entry = other->used < entry->used ? other : entry;
-  }
-  SDL_FreeSurface(entry->surface);
-  *entry = (struct drawn){.size = size, .used = lettering->uses};
-  snprintf(entry->text, sizeof entry->text, "%s", text);
-  entry->surface = TTF_RenderUTF8_Blended(lettering->font[size], text, (SDL_Color){255, 255, 255, 255});
-  return entry;
-}
-
 static void draw_own(struct lettering *lettering, SDL_Surface *surface, int x, int y, enum letter_size size,
                      SDL_Color color, const char *text, size_t length) {
   char run[HUD_TEXT_MAX];
   uint32_t value = SDL_MapRGBA(surface->format, color.r, color.g, color.b, 255);
   snprintf(run, sizeof run, "%.*s", (int)length, text);
-  bool keeps = strlen(run) < DRAWN_BYTES;
-  SDL_Surface *drawn =
-      keeps ? keep_drawn(lettering, size, run)->surface : TTF_RenderUTF8_Blended(lettering->font[size], run, color);
+  struct kept *kept = strlen(run) < KEPT_BYTES ? keep(lettering, size, run) : NULL;
+  SDL_Surface *drawn = kept ? kept->surface : NULL;
+  if (!drawn)
+    drawn = TTF_RenderUTF8_Blended(lettering->font[size], run, color);
   if (drawn)
     blend(surface, drawn, x, y, value);
-  if (!keeps)
+  if (kept)
+    kept->surface = drawn;
+  else
     SDL_FreeSurface(drawn);
 }
 
@@ -225,6 +249,6 @@ void lettering_draw(struct lettering *lettering, SDL_Surface *surface, int x, in
       draw_own(lettering, surface, x, y, size, color, text, piece.bytes);
     else
       glyphs_draw(lettering->glyphs, surface, true, x, y, color, text, piece.bytes);
-    x += width_of(lettering, size, text, &piece);
+    x += width_of(lettering, size, text, &piece, true);
   }
 }

@@ -120,9 +120,8 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
   sheet->width = width;
   sheet->height = height;
   sheet->filled = ground.alpha > 0;
-  sheet->from_x = sheet->from_y = 0;
-  sheet->to_x = width;
-  sheet->to_y = height;
+  sheet->part[0] = (struct sheet_part){0, 0, width, height};
+  sheet->parts = 1;
   SDL_SetClipRect(sheet->surface, NULL);
   sheet_fill(sheet, 0, 0, width, height, ground);
   return true;
@@ -130,9 +129,7 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
 
 bool sheet_resume(struct sheet *sheet, int width, int height) {
   bool same = sheet->surface && sheet->width == width && sheet->height == height && width > 0 && height > 0;
-  sheet->from_x = width;
-  sheet->from_y = height;
-  sheet->to_x = sheet->to_y = 0;
+  sheet->parts = 0;
   if (same)
     SDL_SetClipRect(sheet->surface, NULL);
   return same;
@@ -143,19 +140,34 @@ static int limit(int value, int first, int length) {
   return value < first ? first : value > first + length ? first + length : value;
 }
 
-void sheet_touch(struct sheet *sheet, int x, int y, int width, int height) {
-  int left = limit(x, 0, sheet->width), top = limit(y, 0, sheet->height), right = limit(x + width, 0, sheet->width),
-      bottom = limit(y + height, 0, sheet->height);
-  sheet->from_x = left < sheet->from_x ? left : sheet->from_x;
-  sheet->from_y = top < sheet->from_y ? top : sheet->from_y;
-  sheet->to_x = right > sheet->to_x ? right : sheet->to_x;
-  sheet->to_y = bottom > sheet->to_y ? bottom : sheet->to_y;
+static bool meet(const struct sheet_part *a, const struct sheet_part *b) {
+  return a->from_x <= b->to_x && b->from_x <= a->to_x && a->from_y <= b->to_y && b->from_y <= a->to_y;
 }
 
-void sheet_clip(struct sheet *sheet) {
-  int width = sheet->to_x - sheet->from_x, height = sheet->to_y - sheet->from_y;
-  const SDL_Rect touched = {sheet->from_x, sheet->from_y, width > 0 ? width : 0, height > 0 ? height : 0};
-  SDL_SetClipRect(sheet->surface, &touched);
+static void add_to(struct sheet_part *part, const struct sheet_part *other) {
+  part->from_x = other->from_x < part->from_x ? other->from_x : part->from_x;
+  part->from_y = other->from_y < part->from_y ? other->from_y : part->from_y;
+  part->to_x = other->to_x > part->to_x ? other->to_x : part->to_x;
+  part->to_y = other->to_y > part->to_y ? other->to_y : part->to_y;
+}
+
+void sheet_touch(struct sheet *sheet, int x, int y, int width, int height) {
+  const struct sheet_part touched = {limit(x, 0, sheet->width), limit(y, 0, sheet->height),
+                                     limit(x + width, 0, sheet->width), limit(y + height, 0, sheet->height)};
+  int i = 0;
+  if (touched.from_x == touched.to_x || touched.from_y == touched.to_y)
+    return;
+  while (i < sheet->parts && !meet(&sheet->part[i], &touched))
+    i++;
+  if (i == sheet->parts && i < SHEET_PARTS)
+    sheet->part[sheet->parts++] = touched;
+  else
+    add_to(&sheet->part[i < SHEET_PARTS ? i : SHEET_PARTS - 1], &touched);
+}
+
+void sheet_clip(struct sheet *sheet, int part) {
+  const struct sheet_part none = {0}, *at = part < sheet->parts ? &sheet->part[part] : &none;
+  SDL_SetClipRect(sheet->surface, &(SDL_Rect){at->from_x, at->from_y, at->to_x - at->from_x, at->to_y - at->from_y});
 }
 
 /* SDL_FillRect is not used, because it writes to memory without filling the processor's caches; blending text and
@@ -208,14 +220,12 @@ int sheet_letters(struct sheet *sheet, const struct typeface *face, int x, int y
   return drawn + own;
 }
 
-/* Copies the newly drawn part of the sheet into the texture, which already has the sheet's size. */
-static void copy_part(const struct sheet *sheet) {
-  int width = sheet->to_x - sheet->from_x, height = sheet->to_y - sheet->from_y;
-  if (width <= 0 || height <= 0)
-    return;
-  const char *from = (const char *)sheet->surface->pixels + (size_t)sheet->from_y * (size_t)sheet->surface->pitch +
-                     (size_t)sheet->from_x * 4;
-  glTexSubImage2D(GL_TEXTURE_2D, 0, sheet->from_x, sheet->from_y, width, height, GL_RGBA, GL_UNSIGNED_BYTE, from);
+/* Copies a newly drawn part of the sheet into the texture, which already has the sheet's size. */
+static void copy_part(const struct sheet *sheet, const struct sheet_part *part) {
+  const char *from = (const char *)sheet->surface->pixels + (size_t)part->from_y * (size_t)sheet->surface->pitch +
+                     (size_t)part->from_x * 4;
+  glTexSubImage2D(GL_TEXTURE_2D, 0, part->from_x, part->from_y, part->to_x - part->from_x, part->to_y - part->from_y,
+                  GL_RGBA, GL_UNSIGNED_BYTE, from);
 }
 
 void sheet_end(struct sheet *sheet) {
@@ -226,9 +236,9 @@ void sheet_end(struct sheet *sheet) {
   glBindTexture(GL_TEXTURE_2D, sheet->texture);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, surface->pitch / 4);
-  if (same)
-    copy_part(sheet);
-  else
+  for (int i = 0; same && i < sheet->parts; i++)
+    copy_part(sheet, &sheet->part[i]);
+  if (!same)
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, sheet->width, sheet->height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
                  surface->pixels);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);

@@ -37,6 +37,13 @@ struct color {
   uint8_t red, green, blue, alpha;
 };
 
+enum { SHEET_PARTS = 4 };
+
+/* A rectangle in pixels from a sheet's top left corner, to_x and to_y excluded. */
+struct sheet_part {
+  int from_x, from_y, to_x, to_y;
+};
+
 /* A texture with text for one panel of the overlay. Zero-initialise to start. */
 struct sheet {
   unsigned texture;
@@ -45,8 +52,9 @@ struct sheet {
   long drawn;                  /* number of times that the sheet was drawn */
   struct SDL_Surface *surface; /* memory in which the sheet is drawn; kept for the next time */
   bool filled;                 /* true: the sheet has a background colour; false: it is transparent */
-  int from_x, from_y, to_x,
-      to_y; /* the part that was drawn since sheet_begin or sheet_resume, to_x and to_y excluded */
+  /* the parts that were drawn since sheet_begin or sheet_resume */
+  struct sheet_part part[SHEET_PARTS];
+  int parts;
 };
 
 /* Frees the sheet's texture; the sheet is empty then. */
@@ -58,11 +66,12 @@ bool sheet_begin(struct sheet *sheet, int width, int height, struct color ground
  * Returns false if the sheet is empty or has another size, so that sheet_begin is needed. */
 bool sheet_resume(struct sheet *sheet, int width, int height);
 /* Marks this rectangle (in pixels from the sheet's top left corner) as newly drawn, after sheet_begin or sheet_resume.
- * After sheet_resume only such rectangles are copied to the texture. */
+ * After sheet_resume only such rectangles are copied to the texture. Rectangles that meet become one part of the sheet,
+ * and those for which there is no part left are added to the last one. */
 void sheet_touch(struct sheet *sheet, int x, int y, int width, int height);
-/* Limits all drawing up to the next sheet_begin or sheet_resume to the smallest rectangle that holds what sheet_touch
- * told since sheet_resume. */
-void sheet_clip(struct sheet *sheet);
+/* Limits all drawing, up to the next call of this function, sheet_begin or sheet_resume, to this part of the sheet. If
+ * there are not so many parts, nothing is drawn. */
+void sheet_clip(struct sheet *sheet, int part);
 /* Fills a rectangle of the sheet with the colour, in pixels from the top left corner, without blending. */
 void sheet_fill(struct sheet *sheet, int x, int y, int width, int height, struct color color);
 /* Draws text at x, y (pixels from the sheet's top left corner), at most `columns` character columns; longer text is cut

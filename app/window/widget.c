@@ -111,26 +111,27 @@ static void touch_between(struct sheet *sheet, float a, float b) {
   sheet_touch(sheet, left - 2, 0, right - left + 4, sheet->height);
 }
 
-/* Returns the width in pixels of the value of a bar. */
-static int value_wide(const struct typeface *face, const struct bar_state *state) {
-  return lettering_width(typeface_lettering(face), LETTERS_USUAL, state->value, strlen(state->value));
+/* Returns the width in pixels of the label or the value of a bar. */
+static int words_wide(const struct typeface *face, const char *words) {
+  return lettering_width(typeface_lettering(face), LETTERS_USUAL, words, strlen(words));
 }
 
-/* Returns true if a value of this width leaves the label of the bar less room than it needs, so that it is cut. */
-static bool cuts_label(const struct widget *widget, const struct typeface *face, int value) {
-  const char *label = widget->state.bar.label;
-  int pad = pad_of(face), room = widget->area.width - 2 * pad - value - pad / 2;
-  return lettering_width(typeface_lettering(face), LETTERS_USUAL, label, strlen(label)) > room;
+static int larger(int a, int b) {
+  return a > b ? a : b;
 }
 
-/* Begins to draw a bar of which only the filled part, the moved part and the value differ from `before`, so that no
- * more of it is copied to the texture. Returns false if the whole bar must be drawn. */
+/* Begins to draw a bar of which no more than the filled part, the moved part, the label and the value differ from
+ * `before`, so that no more of it is copied to the texture. Returns false if the whole bar must be drawn, as where a
+ * label is cut, because the value leaves it less room than it needs. */
 static bool begin_changed_bar(struct widget *widget, const struct typeface *face, const struct bar_state *before) {
   const struct bar_state *state = &widget->state.bar;
   struct sheet *sheet = &widget->sheet;
-  int now = value_wide(face, state), was = value_wide(face, before), wider = now > was ? now : was;
-  if (state->zero != before->zero || strcmp(state->label, before->label) ||
-      (now != was && cuts_label(widget, face, wider)) || !sheet_resume(sheet, widget->area.width, widget->area.height))
+  int now = words_wide(face, state->value), was = words_wide(face, before->value), pad = pad_of(face),
+      value = larger(now, was), label = larger(words_wide(face, state->label), words_wide(face, before->label));
+  bool relabelled = strcmp(state->label, before->label) != 0,
+       cut = label > widget->area.width - 2 * pad - value - pad / 2;
+  if (state->zero != before->zero || ((relabelled || now != was) && cut) ||
+      !sheet_resume(sheet, widget->area.width, widget->area.height))
     return false;
   bool filled = state->share != before->share;
   if (filled)
@@ -139,23 +140,20 @@ static bool begin_changed_bar(struct widget *widget, const struct typeface *face
     touch_between(sheet, state->share, state->moved);
   if (before->moved >= 0 && (filled || state->moved != before->moved))
     touch_between(sheet, before->share, before->moved);
-  int wide = wider + 2 * pad_of(face);
   if (strcmp(state->value, before->value))
-    sheet_touch(sheet, sheet->width - wide, 0, wide, sheet->height);
-  sheet_clip(sheet);
-  sheet_fill(sheet, 0, 0, sheet->width, sheet->height, tile);
+    sheet_touch(sheet, sheet->width - value - 2 * pad, 0, value + 2 * pad, sheet->height);
+  if (relabelled)
+    sheet_touch(sheet, 0, 0, label + 2 * pad, sheet->height);
   return true;
 }
 
-static void draw_bar(struct widget *widget, const struct typeface *face, const union widget_state *before) {
+/* Draws all of a bar, as far as it lies within the part of the sheet to which drawing is limited. */
+static void draw_bar_part(const struct widget *widget, struct sheet *sheet, const struct typeface *face) {
   const struct bar_state *state = &widget->state.bar;
-  struct sheet *sheet = &widget->sheet;
-  if (!(before && begin_changed_bar(widget, face, &before->bar)) &&
-      !sheet_begin(sheet, widget->area.width, widget->area.height, tile))
-    return;
-  int pad = pad_of(face), value = value_wide(face, state), room = sheet->width - 2 * pad,
+  int pad = pad_of(face), value = words_wide(face, state->value), room = sheet->width - 2 * pad,
       top = line_top(face, sheet->height, LETTERS_USUAL);
   value = value < room ? value : room;
+  sheet_fill(sheet, 0, 0, sheet->width, sheet->height, tile);
   if (state->share >= 0)
     fill_between(sheet, 0, 0, sheet->width, sheet->height, state->zero, state->share, filling);
   if (state->zero > 0)
@@ -169,6 +167,17 @@ static void draw_bar(struct widget *widget, const struct typeface *face, const u
                 strlen(state->label));
   sheet_letters(sheet, face, sheet->width - pad - value, top, value, LETTERS_USUAL, bright, state->value,
                 strlen(state->value));
+}
+
+static void draw_bar(struct widget *widget, const struct typeface *face, const union widget_state *before) {
+  struct sheet *sheet = &widget->sheet;
+  if (!(before && begin_changed_bar(widget, face, &before->bar)) &&
+      !sheet_begin(sheet, widget->area.width, widget->area.height, tile))
+    return;
+  for (int i = 0; i < sheet->parts; i++) {
+    sheet_clip(sheet, i);
+    draw_bar_part(widget, sheet, face);
+  }
   sheet_end(sheet);
 }
 
@@ -354,7 +363,7 @@ static bool begin_changed_graph(struct widget *widget, const struct typeface *fa
   int now = highest_of(state), was = highest_of(before), pad = pad_of(face), high = now > was ? now : was,
       top = sheet->height - pad - high;
   sheet_touch(sheet, pad, top, state->columns * state->wide, high + mark_thick(face));
-  sheet_clip(sheet);
+  sheet_clip(sheet, 0);
   sheet_fill(sheet, 0, 0, sheet->width, sheet->height, ground);
   return true;
 }
