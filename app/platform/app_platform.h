@@ -227,6 +227,11 @@ char *platform_take_text(int descriptor, size_t most, size_t *size);
 double platform_process_age_ms(void);
 /* Returns the largest amount of memory that the process has used, in bytes. 0: unknown. */
 size_t platform_peak_memory(void);
+/* Lets the threads of this process share `most` arenas, the parts of memory from which malloc serves threads. Memory
+ * that is freed stays in its arena, so that a process with many threads that come and go keeps the more, the more
+ * arenas there are. Called before threads are started. Does nothing if the user has said how many there may be
+ * (MALLOC_ARENA_MAX, GLIBC_TUNABLES), or if malloc is not glibc's. */
+void platform_limit_arenas(int most);
 /* Returns the processor time that the calling thread has used, in nanoseconds. */
 int64_t platform_thread_cpu_ns(void);
 /* Stores the current time in the user's time zone. */

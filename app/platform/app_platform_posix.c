@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -395,6 +396,15 @@ double platform_process_age_ms(void) {
 size_t platform_peak_memory(void) {
   struct rusage usage;
   return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
+}
+
+void platform_limit_arenas(int most) {
+#ifdef M_ARENA_MAX
+  if (!getenv("MALLOC_ARENA_MAX") && !getenv("GLIBC_TUNABLES"))
+    mallopt(M_ARENA_MAX, most);
+#else
+  (void)most;
+#endif
 }
 
 int64_t platform_thread_cpu_ns(void) {
