@@ -303,6 +303,7 @@ static void padding_is_no_figure(void **unused) {
     figures->ready = true;
     figures->fps = figures->frame_ms = figures->budget_ms = figures->latency_ms = figures->latency_p99_ms = 1;
     figures->shown = figures->dropped = figures->missed = figures->width = figures->height = 1;
+    figures->left_out = figures->undrawn = 1;
     figures->recorded_s = 1;
     figures->not_recorded = figures->sending = figures->lost = 1;
     for (enum alert_kind kind = 0; kind < ALERTS; kind++)

@@ -219,9 +219,14 @@ static void changes_are_told(void **unused) {
   expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"strength\",\"data\":0.55}\n");
   expect("{\"command\":[\"unobserve_property\",2]}", "{\"request_id\":0,\"error\":\"success\"}");
   figures.fps = 30;
+  figures.left_out = 3;
+  figures.undrawn = 2;
   turn(&figures);
   expect_events("");
   expect("{\"command\":[\"get_property\",\"figures/fps\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":30}");
+  expect("{\"command\":[\"get_property\",\"figures/left-out\"]}",
+         "{\"request_id\":0,\"error\":\"success\",\"data\":3}");
+  expect("{\"command\":[\"get_property\",\"figures/undrawn\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":2}");
 }
 
 /* A client that observes one of the hub's lists gets it whenever it changes. */

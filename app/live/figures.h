@@ -17,6 +17,10 @@ struct live_figures {
   long before;
   /* shown: number of pictures shown; dropped: number of the source's frames that were dropped */
   long shown, dropped;
+  /* Numbers of frames among `dropped`. left_out: they would have missed the time budget, so the engine did not begin
+   * them; undrawn: their pictures were made, but a newer one replaced them before the window drew them. The others were
+   * replaced by newer frames while they waited for the engine. */
+  long left_out, undrawn;
   long missed; /* number of pictures that took longer than budget_ms */
   /* the engine's time for a frame in ms, smoothed over about ten frames but at most over a second, for the overlay */
   double frame_ms_now;

@@ -182,6 +182,8 @@ static void publish(struct live *live, int64_t now_ns) {
     told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
+    told->left_out = live->figures.left_out;
+    told->undrawn = live->figures.undrawn;
     /* the size of the picture on screen, which may differ from the size that the engine has prepared now */
     told->width = live->shown ? live->shown->frame.width : 0;
     told->height = live->shown ? live->shown->frame.height : 0;

@@ -491,6 +491,7 @@ static struct costs count_costs(const struct live *live) {
  * program knows that OpenGL can read pictures on the GPU. */
 static void tell_costs(const struct live *live) {
   const struct costs *then = &live->costs;
+  const struct live_figures *figures = &live->figures;
   struct costs now = count_costs(live);
   struct present_counts counts = live_count_drawn(live);
   double shown = (double)(now.shown - then->shown), made = (double)(now.made - then->made);
@@ -503,6 +504,8 @@ static void tell_costs(const struct live *live) {
   log_line(&live->log, LOG_INFO, "processor time a picture: engine's thread %.0f us, window's thread %.0f us",
            (now.engine_cpu_ms - then->engine_cpu_ms) * 1e3 / made,
            (now.window_cpu_ms - then->window_cpu_ms) * 1e3 / shown);
+  log_line(&live->log, LOG_INFO, "skipped: %ld waited for the engine, %ld would have been late, %ld were not drawn",
+           figures->dropped - figures->left_out - figures->undrawn, figures->left_out, figures->undrawn);
 }
 
 static void count_shown(struct live *live) {
@@ -512,8 +515,10 @@ static void count_shown(struct live *live) {
   live_figures_shown(figures, live->shown, platform_now_ns());
   if (figures->shown == SETTLED)
     live->costs = count_costs(live);
-  figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
-                     mailbox_count(&live->pictures).dropped;
+  figures->left_out = live->engine.left_out;
+  figures->undrawn = mailbox_count(&live->pictures).dropped;
+  figures->dropped =
+      mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped + figures->undrawn;
 }
 
 static void update_overlay(struct live *live, int64_t now_ns) {

@@ -444,11 +444,11 @@ bool hub_take_notice(struct hub *hub, char notice[HUB_NOTICE_MAX]) {
 static bool same_figures(const struct hub_figures *a, const struct hub_figures *b) {
   return a->ready == b->ready && a->fps == b->fps && a->frame_ms == b->frame_ms && a->budget_ms == b->budget_ms &&
          a->latency_ms == b->latency_ms && a->latency_p99_ms == b->latency_p99_ms && a->shown == b->shown &&
-         a->dropped == b->dropped && a->missed == b->missed && a->width == b->width && a->height == b->height &&
-         a->recorded_s == b->recorded_s && a->not_recorded == b->not_recorded && a->sending == b->sending &&
-         a->lost == b->lost && !strcmp(a->model, b->model) && !strcmp(a->source, b->source) &&
-         !strcmp(a->state, b->state) && !strcmp(a->notice, b->notice) && alerts_equal(&a->alerts, &b->alerts) &&
-         meter_same(&a->meter, &b->meter);
+         a->dropped == b->dropped && a->left_out == b->left_out && a->undrawn == b->undrawn && a->missed == b->missed &&
+         a->width == b->width && a->height == b->height && a->recorded_s == b->recorded_s &&
+         a->not_recorded == b->not_recorded && a->sending == b->sending && a->lost == b->lost &&
+         !strcmp(a->model, b->model) && !strcmp(a->source, b->source) && !strcmp(a->state, b->state) &&
+         !strcmp(a->notice, b->notice) && alerts_equal(&a->alerts, &b->alerts) && meter_same(&a->meter, &b->meter);
 }
 
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {

@@ -25,9 +25,10 @@ struct hub_figures {
   bool ready; /* true: the engine (the network with its model) is open, so pictures can be made */
   double fps, frame_ms, budget_ms, latency_ms, latency_p99_ms;
   long shown, dropped, missed;
-  int width, height; /* size of the picture in pixels */
-  double recorded_s; /* length of the present recording in seconds; 0: no recording is being made */
-  long not_recorded; /* number of pictures that are missing in recordings, because writing was too slow */
+  long left_out, undrawn; /* numbers of frames among `dropped` (struct live_figures) */
+  int width, height;      /* size of the picture in pixels */
+  double recorded_s;      /* length of the present recording in seconds; 0: no recording is being made */
+  long not_recorded;      /* number of pictures that are missing in recordings, because writing was too slow */
   int sending, lost; /* sending: number of outgoing streams; lost: number of outgoing streams whose receiver is lost */
   char model[128], source[160], state[HUB_STATE_MAX], notice[HUB_NOTICE_MAX];
   struct alerts alerts;

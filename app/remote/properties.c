@@ -31,6 +31,7 @@ static const struct figure {
     {"frame-ms", FIGURE_REAL, FIGURE(frame_ms)},     {"budget-ms", FIGURE_REAL, FIGURE(budget_ms)},
     {"latency-ms", FIGURE_REAL, FIGURE(latency_ms)}, {"latency-p99-ms", FIGURE_REAL, FIGURE(latency_p99_ms)},
     {"shown", FIGURE_WHOLE, FIGURE(shown)},          {"dropped", FIGURE_WHOLE, FIGURE(dropped)},
+    {"left-out", FIGURE_WHOLE, FIGURE(left_out)},    {"undrawn", FIGURE_WHOLE, FIGURE(undrawn)},
     {"missed", FIGURE_WHOLE, FIGURE(missed)},        {"width", FIGURE_INT, FIGURE(width)},
     {"height", FIGURE_INT, FIGURE(height)},          {"model", FIGURE_TEXT, FIGURE(model)},
     {"source", FIGURE_TEXT, FIGURE(source)},         {"state", FIGURE_TEXT, FIGURE(state)},

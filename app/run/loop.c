@@ -240,7 +240,10 @@ static int submit(struct loop *loop, const struct moment *now) {
 static void pass(struct loop *loop) {
   loop->fresh = false;
   loop->passed = true;
-  loop_count_dropped(loop, 1);
+  pthread_mutex_lock(&loop->lock);
+  loop->status.dropped++;
+  loop->status.left_out++;
+  pthread_mutex_unlock(&loop->lock);
 }
 
 static bool newest_is_late(const struct loop *loop) {

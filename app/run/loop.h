@@ -110,6 +110,7 @@ struct loop_status {
   double cpu_ms; /* processor time that the loop's thread has used so far */
   /* number of frames that were replaced by newer ones, or were too late, before the engine got them */
   long dropped;
+  long left_out; /* number of frames among `dropped` that the loop left out because they would have been too late */
 };
 
 /* State from which the loop's thread decides what to do next. Each pass first decides by the frames alone (`looked` is
