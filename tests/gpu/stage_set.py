@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Plays a set of some minutes in `reverie live` and prints one line about it: pictures shown, missed and skipped, what
-each miss followed, memory and descriptors at a third and at the end, and times.
+each miss followed, memory and descriptors by eighths, and times.
 
-    stage_set.py REVERIE MODEL [--seconds 480] [--size 512x512] [--fps 60] [--budget MS] [LIVE OPTIONS...]
+    stage_set.py REVERIE MODEL [--seconds 480] [--size 512x512] [--fps 60] [--budget MS] [--log FILE] [LIVE OPTIONS...]
 
 Scenes with fades and sources, a tempo that is tapped, a MIDI clock, LFOs, sound, clips with in and out points and loop
 modes, cross-fades, OSC, the web page and a camera that dies twice, with a fallback. The picture is drawn by SDL's
 offscreen driver unless SDL_VIDEODRIVER names another one. Needs the programs ffmpeg with libx264, and nothing else. A
-miss is a picture that took longer than --budget (default: a frame's time); it has a cause if one of the set's own acts
-came at most two seconds before. Exits with 1 if a miss has none, if memory grew by more than 5 %, or if descriptors
-were left open.
+miss is a picture that took longer than --budget (default: a frame's time); it has a cause if one of the set's own acts,
+another source or an alert came at most two seconds before. Exits with 1 if a miss has none, if memory grew by more than
+5 % after three eighths, or if descriptors were left open.
 """
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -20,9 +21,12 @@ import sys
 import time
 
 from stage_rig import (Camera, Ipc, MidiClock, Osc, Page, Place, descriptors, free_port, make_clip, make_sound,
-                       resident_mib)
+                       resident_by_mapping, resident_mib, words_of)
 
 CAUSE_S = 2
+EIGHTHS = 8
+MOVED_MIB = 0.5  # what a mapping must have grown by to be named
+LISTED = 60  # how many skips are listed by their moments
 SCENES = [
     {"name": "dawn", "fade": 2, "source": "one.mp4",
      "values": {"strength": 0.3, "seed": 5, "prompt[1]": "neon", "lfo[1]": "strength", "lfo[1].amount": 0.1}},
@@ -61,9 +65,10 @@ def script_of_acts():
 class Set:
     def __init__(self, args, place):
         self.args, self.place = args, place
-        self.acts, self.misses, self.last = [], [], {"missed": 0, "dropped": 0}
+        self.acts, self.misses = [], []
+        self.last = {kind: 0 for kind in ("missed", "dropped", "left-out", "undrawn")}
         self.refused, self.clients, self.process, self.camera = [], [], None, None
-        self.alerts = set()
+        self.alerts, self.holding, self.source = set(), set(), 1
 
     def act(self, name, function):
         self.acts.append((time.monotonic(), name))
@@ -98,29 +103,41 @@ class Set:
                    "--lfo", "strength=sine*0.1@4b", "--sound", path("clicks.wav"), "--modulate", "strength=bass*0.1",
                    "--midi=" + path("midi"), "--osc", str(osc), f"--web=127.0.0.1:{web}", "--ipc", path("ipc"),
                    *self.args.options]
-        with open(path("log"), "w") as log:
+        self.log = self.args.log or path("log")
+        with open(self.log, "w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log, stdout=log)
         for client in self.clients:
             client.start()
-        self.ipc = Ipc(path("ipc"), self.process, path("log"))
+        self.ipc = Ipc(path("ipc"), self.process, self.log)
         while not self.ipc.get("figures/shown"):  # the engine is ready, and a picture was shown
             time.sleep(0.1)
 
     def watch(self):
         """Notes what was missed since the last look."""
-        now = time.monotonic()
+        now, source = time.monotonic(), self.ipc.get("source")
+        self.follow(now, source, {alert["words"] for alert in self.ipc.get("figures/alerts") or []} - {"late"})
         for kind in self.last:
             value = self.ipc.get("figures/" + kind) or 0
             if value > self.last[kind]:
-                self.misses.append((now, kind, value - self.last[kind]))
+                self.misses.append((now, kind, value - self.last[kind], source))
             self.last[kind] = value
-        self.alerts |= {alert["words"] for alert in self.ipc.get("figures/alerts") or []}
+
+    def follow(self, now, source, alerts):
+        """Notes what acts lead to later: another source comes when it is open, a lost one is back after a while."""
+        if source != self.source:
+            self.acts.append((now, f"source {source} comes"))
+        self.acts += [(now, f"alert: {words}") for words in alerts - self.holding]
+        self.acts += [(now, f"no alert: {words}") for words in self.holding - alerts]
+        self.source, self.holding = source, alerts
+        self.alerts |= alerts
 
     def measure(self):
-        return resident_mib(self.process.pid), descriptors(self.process.pid)
+        pid = self.process.pid
+        return resident_mib(pid), descriptors(pid), resident_by_mapping(pid)
 
     def play(self):
-        begun, length = time.monotonic(), self.args.seconds
+        self.begun = begun = time.monotonic()
+        length = self.args.seconds
         self.last = {kind: self.ipc.get("figures/" + kind) or 0 for kind in self.last}
         self.first = dict(self.last)
         rounds = [(at + 60 * number, name, function) for number in range(int(length / 60) + 1)
@@ -129,17 +146,15 @@ class Set:
             rounds += [(60 * number + 40, "the camera dies", lambda s: (s.camera.end(), True)),
                        (60 * number + 45, "the camera is back", lambda s: (s.camera.begin(), True))]
         rounds = sorted((one for one in rounds if one[0] < length - 2), key=lambda one: one[0])
-        self.third, self.memory = None, []
+        self.measured = []
         while (now := time.monotonic() - begun) < length:
             while rounds and rounds[0][0] <= now:
                 self.act(*rounds.pop(0)[1:])
-            if self.third is None and now > length / 3:
-                self.third = self.measure()
-            if len(self.memory) <= now * 8 / length:
-                self.memory.append(self.measure()[0])
+            if len(self.measured) <= now * EIGHTHS / length:
+                self.measured.append(self.measure())
             self.watch()
             time.sleep(0.05)
-        self.end = self.measure()
+        self.measured.append(self.measure())
 
     def stop(self):
         for client in self.clients:
@@ -157,37 +172,53 @@ class Set:
         before = [name for at, name in self.acts if at <= moment <= at + CAUSE_S]
         return before[-1] if before else None
 
+    def report_memory(self):
+        """Prints memory and descriptors at the ends of all eighths, and what came or went from one to the next."""
+        print("  at each eighth: " + "; ".join(f"{mib:.0f} MiB, {files.total()} descriptors"
+                                               for mib, files, _ in self.measured))
+        for number, (before, after) in enumerate(zip(self.measured, self.measured[1:]), 1):
+            came, went = after[1] - before[1], before[1] - after[1]
+            grown = {name: mib for name, mib in (after[2] - before[2]).items() if mib >= MOVED_MIB}
+            print(f"  eighth {number}: {after[0] - before[0]:+.1f} MiB ({words_of(collections.Counter(grown), '{:.1f}')}); "
+                  f"opened: {words_of(came) or 'nothing'}; closed: {words_of(went) or 'nothing'}")
+
     def report(self):
-        log = pathlib.Path(self.place.path("log")).read_text()
+        log = pathlib.Path(self.log).read_text()
         line = re.search(r"(\d+) frames.*?, median ([\d.]+) ms, p99 ([\d.]+) ms.*?capture to screen ([\d.]+) ms, p99 ([\d.]+)",
                          log)
         causes, without = {}, 0
-        for moment, kind, count in self.misses:
+        for moment, kind, count, source in self.misses:
             cause = self.cause_of(moment)
             without += count if kind == "missed" and not cause else 0
-            key = (kind, cause or "NO CAUSE")
+            key = (kind, cause or f"NO CAUSE, source {source} shown")
             causes[key] = causes.get(key, 0) + count
         for (kind, cause), count in sorted(causes.items()):
             print(f"  {kind:8} {count:6} after: {cause}")
+        alone = [(moment - self.begun, count, source) for moment, kind, count, source in self.misses
+                 if kind == "dropped" and not self.cause_of(moment)]
+        if alone:
+            print("  skipped without an act, at second (source): " +
+                  ", ".join(f"{at:.1f} ({source}) {count}" for at, count, source in alone[:LISTED]))
         if self.refused:
             print("  refused: " + ", ".join(sorted(set(self.refused))))
-        print("  RSS in MiB, in eighths: " + " ".join(f"{one:.0f}" for one in self.memory))
+        self.report_memory()
         print("  alerts: " + (", ".join(sorted(self.alerts)) or "none"))
         for warning in sorted(set(re.findall(r"reverie: .*(?:cannot|failed|error).*", log)))[:10]:
             print("  " + warning[:160])
-        grown = (self.end[0] / self.third[0] - 1) * 100
+        (third, files, _), (half, _, _), (end, left, _) = (self.measured[eighth] for eighth in (3, 4, EIGHTHS))
+        grown, later = ((end / before - 1) * 100 for before in (third, half))
         missed = self.last["missed"] - self.first["missed"]
         print(f"  clients: {', '.join(f'{type(c).__name__} {c.count}' for c in self.clients)}, "
-              f"{self.clients[2].pictures} pictures fetched; {len(self.acts)} acts")
+              f"{self.clients[2].pictures} pictures fetched; {len(self.acts)} acts and what came of them")
         shown = line.groups() if line else ("no", "-", "-", "-", "-")
         print(f"set of {self.args.seconds:g} s: {shown[0]} pictures shown, {missed} missed ({without} without a cause), "
-              f"{self.last['dropped'] - self.first['dropped']} skipped; RSS {self.third[0]:.1f} -> {self.end[0]:.1f} MiB "
-              f"({grown:+.1f} %), descriptors {self.third[1]} -> {self.end[1]}; frame {shown[1]} ms, p99 {shown[2]}; "
-              f"capture to screen {shown[3]} ms, p99 {shown[4]}")
+              f"{self.last['dropped'] - self.first['dropped']} skipped; RSS {third:.1f} -> {end:.1f} MiB "
+              f"({grown:+.1f} %, in the second half {later:+.1f} %), descriptors {files.total()} -> {left.total()}; "
+              f"frame {shown[1]} ms, p99 {shown[2]}; capture to screen {shown[3]} ms, p99 {shown[4]}")
         ended = self.process.returncode
-        if ended not in (0, -15):
+        if ended not in (0, 130):
             print(f"  the program ended with {ended}: {log[-1500:]}")
-        return bool(line) and not without and grown < 5 and self.end[1] <= self.third[1] + 4 and ended in (0, -15)
+        return bool(line) and not without and grown < 5 and left.total() <= files.total() + 4 and ended in (0, 130)
 
 
 def main():
@@ -198,6 +229,7 @@ def main():
     parser.add_argument("--size", default="512x512")
     parser.add_argument("--fps", type=int, default=60)
     parser.add_argument("--budget", type=float, default=0)
+    parser.add_argument("--log", help="keeps what the program says in this file")
     args, args.options = parser.parse_known_args()
     place = Place()
     show = Set(args, place)
