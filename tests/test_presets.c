@@ -324,8 +324,8 @@ static void test_thumbnail(void **state) {
   free(pictures);
   presets_file_close(&file);
   snprintf(line, sizeof line,
-           "cd %s && ls seen.json-pictures/*.png && grep -q '\"picture\":.\"seen.json-pictures/....-..-.. "
-           "..:..:...png\"' seen.json && head -c 24 seen.json-pictures/*.png | tail -c 8 | od -An -tu1 | grep -q "
+           "cd %s && ls seen.json-pictures/*.png && grep -q '\"picture\":.\"seen.json-pictures/..:..:.. "
+           "....-..-...png\"' seen.json && head -c 24 seen.json-pictures/*.png | tail -c 8 | od -An -tu1 | grep -q "
            "'0 *0 *0 *160 *0 *0 *0 *80'",
            folder);
   assert_int_equal(system(line), 0);

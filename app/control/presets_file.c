@@ -178,7 +178,8 @@ static void save(struct presets_file *file, const struct parameters *values, con
   struct tm local;
   struct error err, lacks = {.message = ""};
   platform_local_time(&local);
-  strftime(name, sizeof name, "%Y-%m-%d %H:%M:%S", &local);
+  /* the time comes first, because buttons and pages that are narrow show the beginning of a name */
+  strftime(name, sizeof name, "%H:%M:%S %Y-%m-%d", &local);
   if (add_preset(file, name, values, picture, &lacks, &err) || look(file, &err) < 0)
     tell(file, LOG_WARNING, "not saved: %s", err.message);
   else if (*lacks.message)
