@@ -82,18 +82,32 @@ static void take_room_back(struct window *window) {
   move_output(window, true, window->made_from.x, window->made_from.y);
 }
 
+/* Returns the size with which the operator's window is opened: two thirds of the display's width and height, so that its
+ * texts can be read on a large display, too, but at least the size in params. */
+static SDL_Rect wish_size(int display, const struct window_params *params) {
+  SDL_Rect wish = {.w = params->width, .h = params->height}, all;
+  if (SDL_GetDisplayUsableBounds(display, &all))
+    return wish;
+  wish.w = all.w * 2 / 3 > wish.w ? all.w * 2 / 3 : wish.w;
+  wish.h = all.h * 2 / 3 > wish.h ? all.h * 2 / 3 : wish.h;
+  return wish;
+}
+
 /* Creates the operator's window. If it is on the output window's display and there is room beside the output window,
  * the window is placed so that it covers nothing of the output window. */
 static SDL_Window *make_operator(struct window *window, const struct window_params *params) {
   SDL_Window *output = window->sdl[WINDOW_OUTPUT];
   int display = window->display[WINDOW_OPERATOR];
   SDL_Rect place;
+  struct window_params sized = *params;
+  window->wanted = wish_size(display, params);
+  sized.width = window->wanted.w;
+  sized.height = window->wanted.h;
   if (display != SDL_GetWindowDisplayIndex(output))
-    return window_make(window, WINDOW_OPERATOR, params);
+    return window_make(window, WINDOW_OPERATOR, &sized);
   make_room(window);
-  window->wanted = (SDL_Rect){.w = params->width, .h = params->height};
   if (!find_place(output, display, &window->wanted, &place))
-    return window_make(window, WINDOW_OPERATOR, params);
+    return window_make(window, WINDOW_OPERATOR, &sized);
   return SDL_CreateWindow(params->title, place.x, place.y, place.w, place.h,
                           SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
 }
