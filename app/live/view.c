@@ -33,8 +33,8 @@ enum {
   /* Interval in ns at which the overlay's contents are updated. While the list of parameters is open or the user types,
    * they are updated in every pass of the loop. */
   OVERLAY_LOOK_NS = 200000000,
-  /* OPERATOR_WIDTH, OPERATOR_HEIGHT: size in pixels that the operator's window has at first, if its display is not large
-   * (window_open_operator). OPERATOR_NS: shortest time in ns between two drawings of that window. */
+  /* OPERATOR_WIDTH, OPERATOR_HEIGHT: size in pixels that the operator's window has at first, if its display is not
+   * large (window_open_operator). OPERATOR_NS: shortest time in ns between two drawings of that window. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
   OPERATOR_NS = 50000000,

@@ -107,8 +107,8 @@ void window_close(struct window **window); /* closes the windows; *window become
 /* Opens the operator's window, on another display than the output window's if possible. With a single display, until
  * window_close_operator the output window has no border and is in the upper left corner, and the operator's window is
  * beside or below it. It has two thirds of its display's size, or the size in params if that is larger, as far as there
- * is room. Both share the OpenGL context. Presenting the operator's window never waits for the display. Returns 0, or -1
- * with err. */
+ * is room. Both share the OpenGL context. Presenting the operator's window never waits for the display. Returns 0, or
+ * -1 with err. */
 int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
 /* Closes the operator's window if it is open, and gives the output window its border and position back. Afterwards the
  * output window is the current window. */

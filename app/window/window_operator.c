@@ -82,8 +82,8 @@ static void take_room_back(struct window *window) {
   move_output(window, true, window->made_from.x, window->made_from.y);
 }
 
-/* Returns the size with which the operator's window is opened: two thirds of the display's width and height, so that its
- * texts can be read on a large display, too, but at least the size in params. */
+/* Returns the size with which the operator's window is opened: two thirds of the display's width and height, so that
+ * its texts can be read on a large display, too, but at least the size in params. */
 static SDL_Rect wish_size(int display, const struct window_params *params) {
   SDL_Rect wish = {.w = params->width, .h = params->height}, all;
   if (SDL_GetDisplayUsableBounds(display, &all))
