@@ -152,7 +152,7 @@ static void free_stream(const struct gpu *gpu, void *stream) {
 
 /* --- memory of others --- */
 
-static int check_memory(const struct gpu *gpu, const void *memory, struct error *err) {
+static int check_address(const struct gpu *gpu, const void *memory, struct error *err) {
   struct cudaPointerAttributes attributes;
   if (!succeeded(enter(gpu)) || !succeeded(cudaPointerGetAttributes(&attributes, memory)))
     attributes.type = cudaMemoryTypeUnregistered;
@@ -162,6 +162,14 @@ static int check_memory(const struct gpu *gpu, const void *memory, struct error 
     return error_set(err, STATUS_INPUT, "%p is in the memory of GPU %d, not of GPU %d", memory, attributes.device,
                      gpu->id.ordinal);
   return 0;
+}
+
+static int check_memory(const struct gpu *gpu, const void *memory, size_t bytes, struct error *err) {
+  if (check_address(gpu, memory, err))
+    return -1;
+  return check_address(gpu, (const uint8_t *)memory + bytes - 1, err)
+             ? error_prefix(err, "the last of its %zu bytes: ", bytes)
+             : 0;
 }
 
 /* --- copying pictures to the host --- */

@@ -59,6 +59,12 @@ void library_close_gpu(struct reverie *reverie) {
 
 /* --- frames --- */
 
+/* Returns how many bytes a plane of the frame takes, from its first byte to its last one. */
+static size_t bytes_of(const struct frame *frame, int plane) {
+  return (size_t)frame->pitch[plane] * (size_t)(frame_rows(frame->format, plane, frame->height) - 1) +
+         (size_t)frame_row_bytes(frame->format, plane, frame->width);
+}
+
 static int check(const struct reverie *reverie, const struct reverie_frame *from, const struct frame *frame,
                  struct error *err) {
   const struct gpu *gpu = &reverie->gpu;
@@ -72,7 +78,7 @@ static int check(const struct reverie *reverie, const struct reverie_frame *from
   if (from->event && from->stream)
     return error_set(err, STATUS_INPUT, "a frame with an event and a stream: one of the two says when it is written");
   for (int i = 0; i < frame_planes(frame->format); i++) {
-    if (gpu->impl->check_memory(gpu, from->plane[i], err))
+    if (gpu->impl->check_memory(gpu, from->plane[i], bytes_of(frame, i), err))
       return error_prefix(err, "plane %d of the frame: ", i);
     if (frame->format == PIXEL_P010 && ((uintptr_t)from->plane[i] % 2 || from->pitch[i] % 2))
       return error_set(err, STATUS_INPUT, "plane %d of the frame: 16-bit samples have even addresses and pitches", i);

@@ -349,6 +349,9 @@ static void wrong_frames_are_refused(void **state) {
   frame = frames.cuda;
   frame.pitch[0] = SIDE;
   assert_true(refused(reverie_submit(reverie, &frame, &told), &told, "plane 0"));
+  frame = frames.cuda;
+  frame.pitch[0] = 1 << 30; /* the last row is beyond all memory of the GPU */
+  assert_true(refused(reverie_submit(reverie, &frame, &told), &told, "plane 0 of the frame: the last of its "));
   assert_int_equal(reverie_in_flight(reverie), 0);
   MUST(reverie_submit(reverie, &frames.cuda, error));
   MUST(reverie_submit(reverie, &frames.host, error));

@@ -71,8 +71,8 @@ struct gpu_impl {
   /* Makes a CUDA stream (cudaStream_t) that no other stream waits for. Returns NULL with err set on failure. */
   void *(*make_stream)(const struct gpu *gpu, struct error *err);
   void (*free_stream)(const struct gpu *gpu, void *stream);
-  /* Fails unless `memory` is an address that this GPU's kernels can read and that CUDA knows. */
-  int (*check_memory)(const struct gpu *gpu, const void *memory, struct error *err);
+  /* Fails unless CUDA knows the memory and this GPU's kernels can read it. Looks at its first and its last byte. */
+  int (*check_memory)(const struct gpu *gpu, const void *memory, size_t bytes, struct error *err);
   /* Copies the pixels of the frame's picture from device_plane to the frame's planes, after its fence (CUDA event) has
    * passed, and waits for the copy. Work of other threads is not delayed. */
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);
