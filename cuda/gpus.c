@@ -320,22 +320,49 @@ static int mix(const struct gpu *gpu, struct gpu_share *share, const struct gpu_
   return cuda_check(cudaStreamSynchronize(shared->stream), mixing_frames, err);
 }
 
-/* --- the functions of unet/base/gpu.h for a CUDA GPU --- */
+/* --- contexts --- */
 
-void *gpus_current_context(void) {
-  int (*get_current)(void **) = NULL;
+/* Returns a function of the driver; NULL: there is none of this name. */
+static void *driver_function(const char *name) {
   enum cudaDriverEntryPointQueryResult found;
-  void *now = NULL;
-  if (!succeeded(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 12000, cudaEnableDefault,
-                                                  &found)) ||
-      found != cudaDriverEntryPointSuccess || get_current(&now))
-    return NULL;
-  return now;
+  void *function = NULL;
+  return succeeded(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found)) &&
+                 found == cudaDriverEntryPointSuccess
+             ? function
+             : NULL;
 }
+
+/* Returns the CUDA context (CUcontext) that is current for the calling thread; NULL: it has none. */
+static void *current_context(void) {
+  int (*get_current)(void **) = (int (*)(void **))driver_function("cuCtxGetCurrent");
+  void *now = NULL;
+  return get_current && !get_current(&now) ? now : NULL;
+}
+
+int gpus_get_context(struct gpus_context *context, struct error *err) {
+  *context = (struct gpus_context){.context = current_context(),
+                                   .push = (int (*)(void *))driver_function("cuCtxPushCurrent"),
+                                   .pop = (int (*)(void **))driver_function("cuCtxPopCurrent")};
+  if (context->context && context->push && context->pop)
+    return 0;
+  return error_set(err, STATUS_DEVICE, "cuda: the driver does not tell the GPU's context");
+}
+
+bool gpus_enter(const struct gpus_context *context) {
+  return context->push && context->push(context->context) == 0;
+}
+
+void gpus_leave(const struct gpus_context *context, bool entered) {
+  void *left;
+  if (entered)
+    context->pop(&left);
+}
+
+/* --- the functions of unet/base/gpu.h for a CUDA GPU --- */
 
 static void *context(const struct gpu *gpu) {
   /* cudaFree(NULL) frees nothing, but creates the GPU's context */
-  return succeeded(enter(gpu)) && succeeded(cudaFree(NULL)) ? gpus_current_context() : NULL;
+  return succeeded(enter(gpu)) && succeeded(cudaFree(NULL)) ? current_context() : NULL;
 }
 
 static const struct gpu_impl impl = {.alloc_host = alloc_host,

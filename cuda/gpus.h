@@ -15,7 +15,22 @@ int gpus_choose(const char *name, int *ordinal, struct error *err);
 struct gpu_id gpus_id(const struct cudaDeviceProp *properties, int ordinal);
 /* Returns true if this program has kernels for a GPU with these properties. */
 bool gpus_serves(const struct cudaDeviceProp *properties);
-/* Returns the CUDA context (CUcontext) that is current for the calling thread; NULL: it has none, and gets none. */
-void *gpus_current_context(void);
+
+/* A GPU's context, which threads of programs enter and leave. Programs choose what is current for their threads
+ * themselves: leaving brings that back, also where it is no context at all. The functions of CUDA's runtime cannot:
+ * to make a GPU current takes a context there, hundreds of megabytes. */
+struct gpus_context {
+  void *context; /* a CUcontext */
+  /* the driver's cuCtxPushCurrent and cuCtxPopCurrent; their status (CUresult) is 0 for success */
+  int (*push)(void *context);
+  int (*pop)(void **context);
+};
+
+/* Fills *context for the GPU that is current for the calling thread. Returns 0, or -1 with err. */
+int gpus_get_context(struct gpus_context *context, struct error *err);
+/* Makes the context current for the calling thread. Returns false if that fails, as it does while the process ends;
+ * gpus_leave gets what was returned. */
+bool gpus_enter(const struct gpus_context *context);
+void gpus_leave(const struct gpus_context *context, bool entered);
 
 #endif

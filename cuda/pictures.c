@@ -14,8 +14,8 @@ static const char following[] = "following a picture's stream";
 /* The data that all pictures of a device share. They are freed when the device is closed and the last picture is
  * gone. */
 struct picture_home {
-  int ordinal;
-  cudaStream_t stream; /* CUDA stream on which pictures are copied to the host if a reader asks for that */
+  struct gpus_context context; /* the GPU's context, for the threads of programs */
+  cudaStream_t stream;         /* CUDA stream on which pictures are copied to the host if a reader asks for that */
   struct driver_memory driver;
   pthread_mutex_t lock;
   /* The following fields are protected by `lock`. */
@@ -61,8 +61,11 @@ int pictures_open(struct cuda_device *device, bool shared, struct error *err) {
   struct picture_home *home = calloc(1, sizeof *home);
   if (!home)
     return error_set(err, STATUS_FAILED, "out of memory");
-  *home = (struct picture_home){.ordinal = device->ordinal, .device = device, .holders = 1};
-  if (cuda_check(cudaStreamCreateWithFlags(&home->stream, cudaStreamNonBlocking), pictures, err) < 0) {
+  *home = (struct picture_home){.device = device, .holders = 1};
+  if (cuda_check(cudaStreamCreateWithFlags(&home->stream, cudaStreamNonBlocking), pictures, err) < 0 ||
+      gpus_get_context(&home->context, err) < 0) {
+    if (home->stream)
+      cudaStreamDestroy(home->stream);
     free(home);
     return -1;
   }
@@ -127,20 +130,10 @@ static void free_memory(struct cuda_picture *picture) {
 
 /* --- the functions that the pool of pictures calls for each picture --- */
 
-/* Makes the picture's GPU current for the calling thread, and returns the number of the GPU that is to be current
- * afterwards. Programs call what uses this function on threads whose current GPU is their own affair. A thread without
- * a CUDA context has chosen none: to make GPU 0 current there, which it would be told to have, takes a context. */
-static int enter(const struct cuda_picture *picture) {
-  int before = picture->home->ordinal;
-  if (gpus_current_context())
-    cudaGetDevice(&before);
-  cudaSetDevice(picture->home->ordinal);
-  return before;
-}
-
 static void destroy(struct picture *base) {
   struct cuda_picture *picture = cuda_picture(base);
-  int before = enter(picture);
+  const struct gpus_context context = picture->home->context;
+  bool entered = gpus_enter(&context);
   if (picture->is_read) /* memory of the driver's functions is gone at once, whoever reads it */
     cudaEventSynchronize(picture->read);
   free_memory(picture);
@@ -151,7 +144,7 @@ static void destroy(struct picture *base) {
   cudaFreeHost(frame_plane(&base->template, 0));
   pthread_mutex_destroy(&picture->lock);
   home_leave(picture->home);
-  cudaSetDevice(before);
+  gpus_leave(&context, entered);
 }
 
 /* Zeroes device memory and host memory, so that the padding of rows has defined values. */
@@ -194,8 +187,7 @@ static int make(void *opaque, struct picture *base, struct error *err) {
 
 static int copy(struct cuda_picture *picture, struct error *err) {
   struct picture_home *home = picture->home;
-  if (cuda_check(cudaSetDevice(home->ordinal), copying, err) < 0 ||
-      (picture->base.fence &&
+  if ((picture->base.fence &&
        cuda_check(cudaStreamWaitEvent(home->stream, picture->base.fence, 0), copying, err) < 0) ||
       cuda_check(cudaMemcpyAsync(frame_plane(&picture->base.template, 0), picture->memory, picture->used,
                                  cudaMemcpyDeviceToHost, home->stream),
@@ -206,14 +198,7 @@ static int copy(struct cuda_picture *picture, struct error *err) {
   return 0;
 }
 
-/* Makes the picture readable in this kind of memory. In host memory, copies it unless that was done before. In device
- * memory it is complete already, unless it was given out before its run has ended. */
-static int wait(struct picture *base, enum memory kind, struct error *err) {
-  struct cuda_picture *picture = cuda_picture(base);
-  if (kind != MEMORY_HOST)
-    return base->fence ? cuda_check(cudaEventSynchronize(base->fence), "waiting for a picture", err) : 0;
-  if (picture->copied)
-    return 0;
+static int wait_for_copy(struct cuda_picture *picture, struct error *err) {
   pthread_mutex_lock(&picture->lock);
   int status = picture->copied ? 0 : copy(picture, err);
   if (status == 0)
@@ -222,20 +207,41 @@ static int wait(struct picture *base, enum memory kind, struct error *err) {
   return status;
 }
 
+static bool is_complete(struct picture *base, enum memory kind) {
+  return kind == MEMORY_HOST ? cuda_picture(base)->copied : !base->fence;
+}
+
+/* Makes the picture readable in this kind of memory. In host memory, copies it unless that was done before. In device
+ * memory it is complete already, unless it was given out before its run has ended. */
+static int wait(struct picture *base, enum memory kind, struct error *err) {
+  const struct gpus_context *context = &cuda_picture(base)->home->context;
+  if (is_complete(base, kind))
+    return 0;
+  bool entered = gpus_enter(context);
+  int status = kind == MEMORY_HOST ? wait_for_copy(cuda_picture(base), err)
+                                   : cuda_check(cudaEventSynchronize(base->fence), "waiting for a picture", err);
+  gpus_leave(context, entered);
+  return status;
+}
+
 static bool ready(struct picture *base, enum memory kind) {
-  if (kind == MEMORY_HOST)
-    return cuda_picture(base)->copied;
-  return !base->fence || cudaEventQuery(base->fence) != cudaErrorNotReady;
+  const struct gpus_context *context = &cuda_picture(base)->home->context;
+  if (kind == MEMORY_HOST || is_complete(base, kind))
+    return is_complete(base, kind);
+  bool entered = gpus_enter(context), reached = cudaEventQuery(base->fence) != cudaErrorNotReady;
+  gpus_leave(context, entered);
+  return reached;
 }
 
 /* --- streams of others that read pictures --- */
 
 static int wait_on(struct picture *base, void *stream, struct error *err) {
+  const struct gpus_context *context = &cuda_picture(base)->home->context;
   if (!base->fence)
     return 0;
-  int before = enter(cuda_picture(base));
+  bool entered = gpus_enter(context);
   int status = cuda_check(cudaStreamWaitEvent(stream, base->fence, 0), following, err);
-  cudaSetDevice(before);
+  gpus_leave(context, entered);
   return status;
 }
 
@@ -243,14 +249,14 @@ static int wait_on(struct picture *base, void *stream, struct error *err) {
  * event stands for both. */
 static int read_on(struct picture *base, void *stream, struct error *err) {
   struct cuda_picture *picture = cuda_picture(base);
-  int before = enter(picture);
+  bool entered = gpus_enter(&picture->home->context);
   pthread_mutex_lock(&picture->lock);
   int status = picture->is_read ? cuda_check(cudaStreamWaitEvent(stream, picture->read, 0), following, err) : 0;
   if (status == 0)
     status = cuda_check(cudaEventRecord(picture->read, stream), following, err);
   picture->is_read |= status == 0;
   pthread_mutex_unlock(&picture->lock);
-  cudaSetDevice(before);
+  gpus_leave(&picture->home->context, entered);
   return status;
 }
 

@@ -25,7 +25,7 @@ struct reverie *open_on_gpu(struct reverie_config config) {
     assert_non_null(mkdtemp(folder));
   has_folder = true;
   config.size = sizeof config;
-  config.device = "cuda";
+  config.device = config.device ? config.device : "cuda";
   config.cache_dir = folder;
   MUST(reverie_create(&reverie, &config, error));
   MUST(reverie_set(reverie, "prompt[1]", "ink drawing", error));
@@ -143,6 +143,10 @@ static void *driver_function(const char *name) {
 }
 
 #define DRIVER(name) ((__typeof__(&name))driver_function(#name))
+
+get_context_function find_get_context(void) {
+  return (get_context_function)driver_function("cuCtxGetCurrent");
+}
 
 static void map_by_driver(int descriptor, struct mapping *mapping) {
   const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},

@@ -29,7 +29,7 @@ enum { SIDE = 128, SKIPPED = 77, PLANES = 3, BYTES_MOST = 4 * (SIDE + 64) * SIDE
 /* Returns 0 if there is a GPU, else SKIPPED, after a line that says why. */
 int look_for_gpu(void);
 
-/* Opens mini on the GPU for pictures of SIDE x SIDE. All engines make the same choices of kernels, which are kept in a
+/* Opens mini on the GPU for pictures of SIDE x SIDE; config.device NULL: the first GPU. All engines make the same choices of kernels, which are kept in a
  * folder for the test. */
 struct reverie *open_on_gpu(struct reverie_config config);
 /* Removes that folder, at the end of the test. */
@@ -67,6 +67,10 @@ struct mapping {
 };
 struct mapping map_memory(int descriptor, size_t size);
 void unmap_memory(struct mapping *mapping);
+/* Finds the driver's function cuCtxGetCurrent: it stores the context (CUcontext) that is current for the calling
+ * thread, or NULL, and returns 0. */
+typedef int (*get_context_function)(void **context);
+get_context_function find_get_context(void);
 /* Makes the stream wait for some milliseconds before what it is given next. */
 void slow_down(cudaStream_t stream);
 

@@ -7,12 +7,15 @@ of its streams. For a machine with a GPU and torch:
 runs twice, with torch imported before and after the module. It also prints the times of a frame. Skipped (77) where
 Python lacks cffi, numpy or torch, or there is no GPU. Without TESTs, which are names such as Cuda.test_streams, all
 run."""
+import ctypes
 import gc
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -71,6 +74,14 @@ def slow_down():
 
 def plane_of(picture):
     return int(reverie.ffi.cast("uintptr_t", picture._owned.plane[0]))
+
+
+def current_context():
+    """Returns the address of the context of CUDA that is current for this thread; None: it has none."""
+    context = ctypes.c_void_p()
+    if ctypes.CDLL("libcuda.so.1").cuCtxGetCurrent(ctypes.byref(context)):
+        raise RuntimeError("cuCtxGetCurrent fails")
+    return context.value
 
 
 def count_free(engine, frame):
@@ -178,6 +189,37 @@ class Cuda(unittest.TestCase):
             self.assertEqual(count_free(engine, frame), free)
             del part
             self.assertEqual(count_free(engine, frame), free + 1)
+
+    def test_fork(self):
+        """A child of this process has no GPU: it lets go of tensor and picture, and those here stay as they are."""
+        with an_engine(pictures=2) as engine:
+            picture = engine.restyle(self.frames[1])
+            tensor = torch.from_dlpack(engine.restyle(self.frames[2]))
+            child = os.fork()
+            if not child:
+                try:
+                    signal.alarm(20)
+                    del tensor, picture
+                    gc.collect()
+                finally:
+                    os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            for number in range(KINDS):
+                self.assert_shows(torch.from_dlpack(engine.restyle(self.frames[number])), number)
+            self.assert_shows(torch.from_dlpack(picture), 1)
+            self.assert_shows(tensor, 2)
+
+    def test_current_gpu(self):
+        """A thread that lets go of a tensor whose engine is gone gets no current GPU by it."""
+        with an_engine() as engine:
+            tensors = [torch.from_dlpack(engine.restyle(self.frames[2]))]
+        gc.collect()
+        before, contexts = torch.cuda.current_device(), []
+        thread = threading.Thread(target=lambda: (tensors.clear(), contexts.append(current_context())))
+        thread.start()
+        thread.join()
+        self.assertEqual(contexts, [None])
+        self.assertEqual(torch.cuda.current_device(), before)
 
     def test_memory_is_flat(self):
         with an_engine(pictures=2) as engine:

@@ -4,6 +4,8 @@
  *   test_cuda [PATTERN]      only the tests whose names match */
 #include "cuda_util.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "tests/rigs/resident.h"
@@ -278,6 +280,39 @@ static void memory_is_exported(void **state) {
   reverie_destroy(&reverie);
 }
 
+/* Returns how many of this process's file descriptors a program would inherit that it starts. */
+static int count_inherited(void) {
+  enum { DESCRIPTORS = 4096 };
+  int count = 0;
+  for (int i = 0; i < DESCRIPTORS; i++) {
+    int flags = fcntl(i, F_GETFD);
+    count += flags >= 0 && !(flags & FD_CLOEXEC);
+  }
+  return count;
+}
+
+/* A program that is started while pictures are there does not inherit their memory, and so does not keep it. */
+static void memory_is_not_inherited(void **state) {
+  (void)state;
+  int inherited[2];
+  for (int shares = 0; shares < 2; shares++) {
+    struct reverie *reverie = open_on_gpu((struct reverie_config){.memory = REVERIE_CUDA, .shares = shares});
+    struct frames frames = make_frames(REVERIE_RGBA, 0, 0);
+    struct reverie_picture picture = picture_of(reverie, &frames.host);
+    int descriptor = -1;
+    size_t size;
+    if (shares)
+      MUST(reverie_export(&picture, &descriptor, &size, error));
+    inherited[shares] = count_inherited();
+    if (shares)
+      close(descriptor);
+    reverie_release(&picture);
+    reverie_destroy(&reverie);
+    free_frames(&frames);
+  }
+  assert_int_equal(inherited[1], inherited[0]);
+}
+
 static void picture_outlives_its_engine(void **state) {
   (void)state;
   for (int early = 0; early < 2; early++) {
@@ -296,23 +331,70 @@ static void picture_outlives_its_engine(void **state) {
   }
 }
 
-/* A picture that is released when its engine is gone leaves the thread's current GPU as it is. */
-static void release_keeps_the_current_gpu(void **state) {
+/* --- the current GPU of a program's threads --- */
+
+struct late_picture {
+  struct reverie_picture picture;
+  get_context_function get_context;
+  void *before, *after; /* the context of the thread that uses the picture, before and after that */
+  int status;           /* sum of the statuses of the functions that the thread calls */
+};
+
+/* Does all that may be done with a picture after its engine is gone. */
+static void *use_and_release(void *opaque) {
+  struct late_picture *late = opaque;
+  int descriptor = -1;
+  size_t size;
+  int status = late->get_context(&late->before);
+  status += reverie_wait_on(&late->picture, cudaStreamLegacy, NULL);
+  status += reverie_export(&late->picture, &descriptor, &size, NULL);
+  status += reverie_release_on(&late->picture, cudaStreamLegacy, NULL);
+  close(descriptor);
+  late->status = status + late->get_context(&late->after);
+  return NULL;
+}
+
+/* Makes a picture that the GPU is still to write, and destroys its engine. */
+static struct reverie_picture make_late(const char *device) {
+  struct reverie *reverie = open_on_gpu(
+      (struct reverie_config){.device = device, .memory = REVERIE_CUDA, .shares = 1, .flags = REVERIE_EARLY});
+  struct frames frames = make_frames(REVERIE_RGBA, 3, 0);
+  struct reverie_picture picture = picture_of(reverie, &frames.host);
+  reverie_destroy(&reverie);
+  free_frames(&frames);
+  return picture;
+}
+
+/* A thread that has no context of CUDA, and so none of a GPU's memory, has none afterwards. */
+static void threads_get_no_context(void **state) {
+  (void)state;
+  struct late_picture late = {.picture = make_late("cuda"), .get_context = find_get_context()};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, use_and_release, &late), 0);
+  pthread_join(thread, NULL);
+  assert_int_equal(late.status, 0);
+  assert_null(late.before);
+  assert_null(late.after);
+}
+
+/* Whoever uses a picture when its engine is gone keeps his current GPU, be it the picture's or another one. */
+static void current_gpu_stays(void **state) {
   (void)state;
   int count, now;
   CUDA(cudaGetDeviceCount(&count));
   if (count < 2)
     skip();
-  struct reverie *reverie = open_on_gpu((struct reverie_config){.memory = REVERIE_CUDA});
-  struct frames frames[KINDS];
-  make_all(reverie, frames);
-  struct reverie_picture picture = picture_of(reverie, &frames[3].cuda);
-  free_all(frames);
-  reverie_destroy(&reverie);
-  CUDA(cudaSetDevice(1));
-  reverie_release(&picture);
-  CUDA(cudaGetDevice(&now));
-  assert_int_equal(now, 1);
+  for (int gpu = 0; gpu < 2; gpu++)
+    for (int current = 0; current < 2; current++) {
+      struct late_picture late = {.picture = make_late(gpu ? "cuda:1" : "cuda:0"), .get_context = find_get_context()};
+      assert_int_equal(late.picture.device, gpu);
+      CUDA(cudaSetDevice(current));
+      use_and_release(&late);
+      CUDA(cudaGetDevice(&now));
+      assert_int_equal(now, current);
+      assert_int_equal(late.status, 0);
+      assert_ptr_equal(late.after, late.before);
+    }
   CUDA(cudaSetDevice(0));
 }
 
@@ -371,10 +453,11 @@ int main(int argc, char **argv) {
   if (skipped)
     return skipped;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(pixels_are_the_hosts),        cmocka_unit_test(memory_is_flat),
-      cmocka_unit_test(runs_wait_for_frames),        cmocka_unit_test(pictures_wait_for_readers),
-      cmocka_unit_test(engines_follow_each_other),   cmocka_unit_test(memory_is_exported),
-      cmocka_unit_test(picture_outlives_its_engine), cmocka_unit_test(release_keeps_the_current_gpu),
+      cmocka_unit_test(pixels_are_the_hosts),      cmocka_unit_test(memory_is_flat),
+      cmocka_unit_test(runs_wait_for_frames),      cmocka_unit_test(pictures_wait_for_readers),
+      cmocka_unit_test(engines_follow_each_other), cmocka_unit_test(memory_is_exported),
+      cmocka_unit_test(memory_is_not_inherited),   cmocka_unit_test(picture_outlives_its_engine),
+      cmocka_unit_test(threads_get_no_context),    cmocka_unit_test(current_gpu_stays),
       cmocka_unit_test(wrong_frames_are_refused),
   };
   if (argc > 1)
