@@ -174,6 +174,12 @@ if wanted library; then
   step library "$programs/tests/library/test_cuda"
   LD_LIBRARY_PATH=$programs/tests/library/by_module:${LD_LIBRARY_PATH:-} step library-module "$programs/tests/library/test_cuda"
   MAY_SKIP=yes step library-gl "$programs/tests/library/test_cuda_gl"
+  if [ -x "$programs/tests/library/test_gst_cuda" ]; then
+    GST_PLUGIN_PATH=$programs/app/library step library-gst "$programs/tests/library/test_gst_cuda"
+    MAY_SKIP=yes step library-gst-pipelines python3 -B tests/library/test_gst_cuda.py "$programs/app/library/libgstreverie.so"
+  else
+    left_out library-gst "built without GStreamer's library for CUDA"
+  fi
   if python3 -c 'import torch, cffi' 2>/dev/null; then
     step library-tensors python3 -B tests/library/dlpack_cuda.py "$PWD" "$programs/app/libreverie.so.0"
   else
