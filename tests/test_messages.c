@@ -332,6 +332,7 @@ static void what_there_is(void **unused) {
   assert_string_equal(cJSON_GetObjectItem(strength, "group")->valuestring, "Picture");
   assert_string_equal(cJSON_GetObjectItem(prompt, "label")->valuestring, "Prompt []");
   assert_true(cJSON_GetObjectItem(strength, "rank")->valuedouble >= 1);
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(strength, "movable")));
   bool places[PARAMETERS] = {false}; /* which places in the order were found: no two parameters have the same */
   const cJSON *each;
   cJSON_ArrayForEach(each, list) {

@@ -38,13 +38,18 @@ static int read_word(const char *text, size_t length) {
   return -1;
 }
 
+bool modulation_can_move(enum parameter id) {
+  const struct parameter_row *row = parameter_row(id);
+  return (row->type == TYPE_REAL || row->type == TYPE_WHOLE) && row->need == NEED_FRAME;
+}
+
 int modulation_find(const char *name, enum parameter *id, int *index, struct error *err) {
   if (parameter_find(name, id, index, err))
     return -1;
   const struct parameter_row *row = parameter_row(*id);
   if (row->type != TYPE_REAL && row->type != TYPE_WHOLE)
     return error_set(err, STATUS_USAGE, "%.40s is no number", name);
-  if (row->need != NEED_FRAME)
+  if (!modulation_can_move(*id))
     return error_set(err, STATUS_USAGE, "%.40s cannot change from frame to frame", name);
   return 0;
 }

@@ -29,8 +29,9 @@ struct modulations {
   int64_t at_ns; /* time of the last modulations_follow, on the clock of platform_now_ns; 0: it was not called yet */
 };
 
-/* Finds a parameter by its name, and checks that it is a number that may change from frame to frame. Returns 0, or -1
- * with err. */
+/* Returns whether sound and waves can move a parameter: it is a number that may change from frame to frame. */
+bool modulation_can_move(enum parameter id);
+/* Finds a parameter by its name, and checks that sound and waves can move it. Returns 0, or -1 with err. */
 int modulation_find(const char *name, enum parameter *id, int *index, struct error *err);
 /* Adds `by` to a parameter's number in `settings`, which is a copy for one frame. The result is kept within the
  * parameter's range. The copy's marks, which tell what users have changed, are not touched. */

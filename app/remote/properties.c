@@ -6,6 +6,7 @@
 
 #include <utf8proc.h>
 
+#include "app/control/modulation.h"
 #include "app/control/parameter_order.h"
 #include "unet/base/text.h"
 
@@ -218,6 +219,7 @@ static cJSON *describe_parameter(const struct parameters *defaults, enum paramet
   add_text(object, "label", row->label);
   cJSON_AddNumberToObject(object, "place", place);
   cJSON_AddNumberToObject(object, "rank", row->rank);
+  cJSON_AddBoolToObject(object, "movable", modulation_can_move(id));
   describe_range(object, id);
   cJSON_AddItemToObject(object, "default", parameter_value(defaults, id, row->first));
   add_text(object, "default_text", row->from);
