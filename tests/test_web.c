@@ -400,14 +400,14 @@ static void in_a_browser(void **unused) {
       "bar.classList.contains('moved') && bar.style.getPropertyValue('--to') === '0.75')"
       "(document.querySelector('input[data-name=mix]').parentElement)",
       "drag", "strength", "0.8", "do",
-      "document.querySelector('input[aria-label=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
+      "document.querySelector('input[name=\"prompt[2]\"]').focus(); document.execCommand('insertText', "
       "false, 'a fox'); document.activeElement.blur()",
       "wait", "values.get('prompt[2]') === 'a fox' && values.get('strength') === 0.8", "wait",
       /* on a phone scenes, prompts and strength come before all else, and every value has its name beside it */
       "((top) => document.getElementById('scenes').getBoundingClientRect().top < top('prompt[1]') && "
       "top('prompt[1]') < top('strength') && top('strength') < top('mix') && "
       "document.getElementById('commands').getBoundingClientRect().top > top('mix'))((name) => "
-      "document.querySelector(`input[aria-label=\"${name}\"]`).getBoundingClientRect().top)",
+      "document.querySelector(`input[name=\"${name}\"]`).getBoundingClientRect().top)",
       "do", "for (const each of document.querySelectorAll('details')) each.open = true", "wait",
       "document.querySelectorAll('#all .row').length > 100 && "
       "[...document.querySelectorAll('.row:not([hidden]) .name')].every((name) => name.offsetWidth > 60)",
@@ -482,11 +482,11 @@ static void by_touch(void **unused) {
       "values.get('blackout') === false",
       "do",
       "document.getElementById('waves').open = true; ((list) => { list.value = 'detail'; "
-      "list.dispatchEvent(new Event('change')); })(document.querySelector('select[aria-label=\"lfo[1]\"]'))",
+      "list.dispatchEvent(new Event('change')); })(document.querySelector('select[name=\"lfo[1]\"]'))",
       "wait",
       "values.get('lfo[1]') === 'detail'",
       "wait",
-      "document.querySelector('input[aria-label=\"lfo[1].amount\"]').offsetWidth > 0",
+      "document.querySelector('input[name=\"lfo[1].amount\"]').offsetWidth > 0",
       "do",
       "document.getElementById('all').open = true; ((filter) => { filter.value = 'Seed pos'; "
       "filter.dispatchEvent(new Event('input')); })(document.querySelector('#all input'))",

@@ -73,7 +73,7 @@ function makeBar(parameter, name, send) {
   const step = parameter.type === "whole" ? 1 : 10 ** -parameter.decimals;
   const bar = make("input", { type: "range", min: parameter.low, max: parameter.high, step });
   const fill = () => fillBar(bar);
-  bar.setAttribute("aria-label", name);
+  bar.setAttribute("aria-label", labelOf(parameter, name));
   bar.dataset.name = name;
   bar.addEventListener("input", () => {
     fill();
@@ -88,8 +88,9 @@ function makeBar(parameter, name, send) {
 
 function numberControl(parameter, name, send) {
   const wide = parameter.high - parameter.low > 1e5;
-  const number = make("input", { type: "number", min: parameter.min, max: parameter.max, step: "any", inputMode: "decimal" });
-  number.setAttribute("aria-label", name);
+  const number = make("input", { name, type: "number", min: parameter.min, max: parameter.max, step: "any",
+                                 inputMode: "decimal" });
+  number.setAttribute("aria-label", labelOf(parameter, name));
   number.addEventListener("change", () => { if (number.value !== "") send(Number(number.value)); });
   show(name, number, (value) => {
     number.value = parameter.type === "whole" ? value : Number(value.toFixed(parameter.decimals));
@@ -101,33 +102,35 @@ function numberControl(parameter, name, send) {
 }
 
 function switchControl(parameter, name, send) {
-  const box = make("input", { type: "checkbox" });
-  box.setAttribute("aria-label", name);
+  const box = make("input", { name, type: "checkbox" });
+  box.setAttribute("role", "switch");
+  box.setAttribute("aria-label", labelOf(parameter, name));
   box.addEventListener("change", () => send(box.checked));
   show(name, box, (value) => { box.checked = value; });
   return { head: box };
 }
 
 /* A list from which one word is chosen; options: of [value, text] or of words. */
-function makeList(name, options, send) {
-  const list = make("select", {}, ...options.map((option) => {
+function makeList(name, label, options, send) {
+  const list = make("select", { name }, ...options.map((option) => {
     const [value, textContent] = Array.isArray(option) ? option : [option, option];
     return make("option", { value, textContent });
   }));
-  list.setAttribute("aria-label", name);
+  list.setAttribute("aria-label", label);
   list.addEventListener("change", () => send(list.value));
   return list;
 }
 
 function choiceControl(parameter, name, send) {
-  const list = makeList(name, parameter.choices, send);
+  const list = makeList(name, labelOf(parameter, name), parameter.choices, send);
   show(name, list, (value) => { list.value = value; });
   return { head: list };
 }
 
 function textControl(parameter, name, send) {
-  const text = make("input", { type: "text", maxLength: 2000, autocomplete: "off", spellcheck: false });
-  text.setAttribute("aria-label", name);
+  const text = make("input", { name, type: "text", maxLength: 2000, autocomplete: "off", autocapitalize: "none",
+                               spellcheck: false, enterKeyHint: "done" });
+  text.setAttribute("aria-label", labelOf(parameter, name));
   text.addEventListener("change", () => send(text.value === "" && parameter.type === "text" ? null : text.value));
   text.addEventListener("keydown", (event) => { if (event.key === "Enter") text.blur(); });
   show(name, text, (value) => { text.value = value === null ? "" : value; });
@@ -168,10 +171,11 @@ function hideWithout(name, row) {
   follow(owner, (value) => { row.hidden = value === null || value === undefined || value === "none"; });
 }
 
-/* A label, which tells more when it is tapped, and a control. */
-function makeRow(parameter, name) {
+/* A label, which tells more when it is tapped, and a control. words: what the label says. */
+function makeRow(parameter, name, words = labelOf(parameter, name)) {
   const control = CONTROLS[parameter.type](parameter, name, setter(name));
-  const label = make("button", { type: "button", className: "name", textContent: labelOf(parameter, name) });
+  const label = make("button", { type: "button", className: "name", textContent: words });
+  label.setAttribute("aria-expanded", false);
   label.dataset.name = name;
   const head = make("div", { className: "head" }, label);
   if (parameter.unit) head.append(make("span", { className: "unit", textContent: parameter.unit }));
@@ -182,7 +186,7 @@ function makeRow(parameter, name) {
   row.classList.toggle("wide", Boolean(control.wide));
   if (control.below) row.append(control.below);
   label.addEventListener("click", () => {
-    if (!learn(name)) row.classList.toggle("told");
+    if (!learn(name)) label.setAttribute("aria-expanded", row.classList.toggle("told"));
   });
   hideWithout(name, row);
   return row;
@@ -200,12 +204,23 @@ function markRefused() {
 
 const makeRows = (parameter) => namesOf(parameter).map((name) => makeRow(parameter, name));
 
+const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
 /* --- buttons --- */
 
 function makeButton(textContent, title, act) {
   const button = make("button", { type: "button", textContent, title: title || "" });
   button.addEventListener("click", act);
   return button;
+}
+
+/* Buttons of commands that are there; list: of commands' names with what their buttons say. */
+function makeButtons(commands, list) {
+  return list.filter(([name]) => commands.has(name)).map(([name, words]) => {
+    const button = makeButton(words, commands.get(name).help, () => run(name));
+    button.dataset.name = name;
+    return button;
+  });
 }
 
 /* Runs a command; while a knob is learnt, the knob is bound to the command. */

@@ -11,7 +11,9 @@ const make = (tag, properties, ...children) => {
   return element;
 };
 
-let socket = null, nextId = 1, retryMs = 500;
+const SILENT_MS = 6000; /* a program that says nothing for so long is gone */
+
+let socket = null, nextId = 1, retryMs = 500, heardAt = 0, retry;
 const waiting = new Map();   /* by request_id: the function that takes the answer */
 const values = new Map();    /* of properties, by name */
 const followers = new Map(); /* by name: functions that take a value */
@@ -35,6 +37,7 @@ function say(words) {
 }
 
 function receive(event) {
+  heardAt = performance.now();
   const message = JSON.parse(event.data);
   if (message.event === "property-change") {
     values.set(message.name, message.data);
@@ -57,13 +60,32 @@ function follow(name, take) {
   if (values.has(name)) take(values.get(name));
 }
 
+function tellLost(words) {
+  document.body.classList.add("lost");
+  byId("figures").textContent = words;
+  byId("state").textContent = "";
+  byId("alerts").replaceChildren();
+}
+
+/* Says so where the program that runs now has another token than this page. */
+function explain() {
+  fetch("icon.svg", { cache: "no-store" }).then((answer) => {
+    if (answer.status === 403)
+      tellLost("The program was started anew and has another address: open that, or scan its code.");
+  }, () => {});
+}
+
 /* begin(parameters, commands) is called each time that the connection is there. */
 function connect(begin) {
+  clearTimeout(retry);
   const scheme = location.protocol === "https:" ? "wss://" : "ws://";
+  let opened = false;
   socket = new WebSocket(scheme + location.host + "/socket", "reverie");
+  heardAt = performance.now();
   socket.onmessage = receive;
   socket.onopen = () => {
     retryMs = 500;
+    opened = true;
     document.body.classList.remove("lost");
     for (const name of followers.keys()) request(["observe_property", 1, name]);
     request(["get_property", "parameter-list"], (parameters) =>
@@ -72,16 +94,35 @@ function connect(begin) {
       }));
   };
   socket.onclose = () => {
-    document.body.classList.add("lost");
-    byId("figures").textContent = "not connected";
-    byId("state").textContent = "";
-    byId("alerts").replaceChildren();
+    socket.onclose = socket.onmessage = null; /* what is given up may come to its end much later */
+    if (opened || !document.body.classList.contains("lost")) tellLost("not connected, trying again");
+    if (!opened) explain();
     const unanswered = [...waiting.values()];
     waiting.clear();
     for (const answered of unanswered) answered({ error: "not connected" });
-    setTimeout(connect, retryMs, begin);
+    retry = setTimeout(connect, retryMs, begin);
     retryMs = Math.min(5000, retryMs * 2);
   };
+}
+
+/* A connection may end without a word, as on a phone that slept. The program is asked for something where it says
+ * nothing, and where it does not answer the connection is made anew: at once when somebody looks again. */
+function watchLink(begin) {
+  const look = () => {
+    const open = socket.readyState === WebSocket.OPEN, silent = performance.now() - heardAt;
+    if (open && silent > SILENT_MS) {
+      socket.close();
+      socket.onclose();
+    } else if (open && silent > SILENT_MS / 3)
+      request(["get_property", "figures/ready"]);
+  };
+  setInterval(look, SILENT_MS / 3);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    look();
+    retryMs = 500;
+    if (socket.readyState === WebSocket.CLOSED) connect(begin);
+  });
 }
 
 /* Returns a function that sets a property. The newest value goes as soon as the one before is answered: a bar that is

@@ -74,16 +74,14 @@ function isButton(command) {
   const parameter = parameters.get(command.parameter);
   const controlled = parameter && ["switch", "choice"].includes(parameter.type);
   return command.value !== undefined && !command.name.startsWith("quit") && !command.repeats && !controlled &&
-    ![...FOR_KEYS, ...ELSEWHERE].includes(command.name) && !SCENE_COMMANDS.some(([name]) => name === command.name);
+    ![...FOR_KEYS, ...ELSEWHERE].includes(command.name) &&
+    ![...SCENE_COMMANDS, ...CLIP_COMMANDS, ...SOURCE_COMMANDS].some(([name]) => name === command.name);
 }
 
 function buildCommands(commands) {
   byId("toggles").append(...[...parameters.values()].filter(isToggle).map(makeToggle));
-  for (const command of [...commands.values()].filter(isButton)) {
-    const button = makeButton(command.name.replaceAll("-", " "), command.help, () => run(command.name));
-    button.dataset.name = command.name;
-    byId("buttons").append(button);
-  }
+  const words = [...commands.values()].filter(isButton).map(({ name }) => [name, capital(name.replaceAll("-", " "))]);
+  byId("buttons").append(...makeButtons(commands, words));
 }
 
 function build(commands) {
@@ -92,7 +90,7 @@ function build(commands) {
   buildPicture();
   buildCommands(commands);
   buildStage(commands);
-  buildClip(commands);
+  buildSource(commands);
   buildTempo(commands);
   buildWaves();
   buildCorners();
@@ -120,13 +118,17 @@ function begin(parameterList, commandList) {
 
 /* --- the picture --- */
 
-let pictures = true;
+const PICTURE_LATE_MS = 5000;
 
-/* One is asked for when the one before is there, and only while somebody can see it. */
+let pictures = true, lookTimer;
+
+/* One is asked for when the one before is there or does not come, and only while somebody can see it. */
 function lookAgain(ms) {
-  setTimeout(() => {
+  clearTimeout(lookTimer);
+  lookTimer = setTimeout(() => {
     if (document.hidden || !pictures || document.body.classList.contains("lost")) return lookAgain(500);
     byId("preview").src = "picture.jpg?" + Date.now();
+    lookAgain(PICTURE_LATE_MS);
   }, ms);
 }
 
@@ -143,9 +145,12 @@ function watchPicture() {
   byId("picture").addEventListener("click", () => {
     pictures = !pictures;
     byId("picture").classList.toggle("folded", !pictures);
+    byId("picture").setAttribute("aria-expanded", pictures);
   });
   lookAgain(0);
 }
 
+byId("status").addEventListener("click", () => byId("status").classList.toggle("whole"));
 connect(begin);
+watchLink(begin);
 watchPicture();

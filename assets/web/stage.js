@@ -46,11 +46,10 @@ function buildScenes(commands) {
     cue.setAttribute("aria-pressed", cueing);
   });
   cue.setAttribute("aria-pressed", false);
-  const buttons = SCENE_COMMANDS.filter(([name]) => commands.has(name))
-    .map(([name, words]) => makeButton(words, commands.get(name).help, () => run(name)));
-  byId("scene-buttons").append(cue, ...buttons);
+  byId("scene-buttons").append(cue, ...makeButtons(commands, SCENE_COMMANDS));
   const how = ["preset-fade", "preset-at"].filter((name) => parameters.has(name)).map((name) => makeRow(parameters.get(name), name));
-  byId("scenes").append(make("details", {}, make("summary", { textContent: "How they come" }), ...how));
+  const details = make("details", {}, make("summary", { textContent: "Fade, start" }), ...how);
+  byId("scenes").querySelector("h2").after(details);
   follow("saved-preset", markScenes);
   follow("cued-preset", markScenes);
   follow("scene-list", showScenes);
@@ -82,10 +81,12 @@ function buildPrompts() {
     rows.forEach((row, i) => { row.hidden = i > last; });
     all.classList.toggle("needed", last + 1 > PROMPTS_AT_HAND);
   };
-  const all = makeButton("all", "all prompts, or the first ones", () => {
+  const all = makeButton("All", "all prompts, or the first ones", () => {
     all.setAttribute("aria-pressed", byId("prompts").classList.toggle("all"));
   });
   all.id = "all-prompts";
+  all.setAttribute("aria-label", "all prompts");
+  all.setAttribute("aria-pressed", false);
   byId("prompts").querySelector("h2").append(all);
   for (let index = 1; index <= count; index++) {
     const row = makePrompt(index);
@@ -120,38 +121,43 @@ function clock(seconds) {
 }
 
 const CLIP_COMMANDS = [ /* with what their buttons say */
-  ["mark-in", "In"], ["mark-out", "Out"], ["clear-marks", "Whole"], ["cue-source", "Cue next"], ["take-source", "Take"]];
-const CLIP_ROWS = ["clip-speed", "clip-loop", "clip-in", "clip-out", "cued-source"];
+  ["seek-start", "Start"], ["mark-in", "In"], ["mark-out", "Out"], ["clear-marks", "Whole"]];
+const SOURCE_COMMANDS = [
+  ["source-before", "Before"], ["next-source", "Next"], ["cue-source", "Cue next"], ["take-source", "Take"]];
+const SOURCE_ROWS = ["source", "cued-source", "clip-speed", "clip-loop", "clip-in", "clip-out", "source-fade"];
 
 function buildClip(commands) {
   if (!parameters.has("clip-position") || !parameters.has("clip-time-left")) return;
   const send = setter("clip-position");
   const bar = make("input", { type: "range", min: 0, max: 1, step: 0.1 });
-  const times = make("span"), section = byId("clip");
+  const times = byId("clip-times"), clip = byId("clip");
   bar.setAttribute("aria-label", "place in the clip");
   const hold = holdBar(bar);
-  section.append(make("h2", { textContent: "Clip " }, times), hold);
+  clip.append(hold, make("div", { className: "buttons" }, ...makeButtons(commands, CLIP_COMMANDS)));
   const tell = () => {
     if (hold.classList.contains("held")) return;
     const at = values.get("clip-position") || 0, left = values.get("clip-time-left") || 0;
     const speed = values.get("clip-speed") || 1, from = Math.min(values.get("clip-in") || 0, at);
-    section.hidden = left <= 0;
+    clip.hidden = left <= 0;
     bar.min = from;
     bar.max = Math.max(at + left * speed, from + 0.1); /* the time left is that of the clock, not of the file */
     bar.value = at;
     fillBar(bar);
-    times.textContent = `${clock(at)}, ${clock(left)} left${speed === 1 ? "" : `, x${speed}`}`;
+    times.textContent = clip.hidden ? "" : `${clock(at)}, ${clock(left)} left${speed === 1 ? "" : `, x${speed}`}`;
   };
   /* "change": a file is opened anew where the finger is lifted, and not on its way */
   bar.addEventListener("change", () => send(Number(bar.value)));
   bar.addEventListener("input", () => fillBar(bar));
   follow("clip-position", tell);
   for (const name of ["clip-time-left", "clip-in", "clip-speed"]) follow(name, tell);
-  const buttons = CLIP_COMMANDS.filter(([name]) => commands.has(name))
-    .map(([name, words]) => makeButton(words, commands.get(name).help, () => run(name)));
-  const how = CLIP_ROWS.filter((name) => parameters.has(name)).map((name) => makeRow(parameters.get(name), name));
-  section.append(make("div", { className: "buttons" }, ...buttons),
-                 make("details", {}, make("summary", { textContent: "How it is played" }), ...how));
+}
+
+/* Which source is shown and which comes next; of a file also its place, its speed and its end. */
+function buildSource(commands) {
+  const rows = SOURCE_ROWS.filter((name) => parameters.has(name)).map((name) => makeRow(parameters.get(name), name));
+  buildClip(commands);
+  byId("source").append(make("div", { className: "buttons" }, ...makeButtons(commands, SOURCE_COMMANDS)),
+                        make("details", {}, make("summary", { textContent: "Speed, end, fade" }), ...rows));
 }
 
 /* --- what is heard, and what sound and waves move --- */

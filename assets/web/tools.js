@@ -28,18 +28,24 @@ function makeCurve(prefix) {
   return svg;
 }
 
-/* The parameters that a wave can move: numbers that act from frame to frame. */
+/* The parameters that a wave can move, those that matter most first. */
 function movableNames() {
-  const movable = [...parameters.values()].filter((each) => ["real", "whole"].includes(each.type) && each.need === "frame");
+  const rank = (parameter) => parameter.rank || Infinity;
+  const movable = [...parameters.values()].filter((each) => each.movable)
+    .sort((a, b) => (rank(a) === rank(b) ? a.place - b.place : rank(a) - rank(b)));
   return movable.flatMap((each) => namesOf(each).map((name) => [name, labelOf(each, name)]));
 }
 
 function makeWave(index) {
-  const prefix = `lfo[${index}]`, row = (part) => makeRow(parameters.get(`lfo[].${part}`), `${prefix}.${part}`);
-  const send = setter(prefix);
-  const target = makeList(prefix, [["", "rests"], ...movableNames()], (name) => send(name || null));
+  const prefix = `lfo[${index}]`, title = `Wave ${index}`, send = setter(prefix);
+  const row = (part) => {
+    const parameter = parameters.get(`lfo[].${part}`), name = `${prefix}.${part}`;
+    return makeRow(parameter, name, capital(labelOf(parameter, name).replace(title, "").trim()));
+  };
+  const names = [["", "rests"], ...movableNames()];
+  const target = makeList(prefix, `what wave ${index} moves`, names, (name) => send(name || null));
   show(prefix, target, (value) => { target.value = value || ""; });
-  const head = make("div", { className: "head" }, make("b", { textContent: `Wave ${index}` }), makeCurve(prefix), target);
+  const head = make("div", { className: "head" }, make("b", { textContent: title }), makeCurve(prefix), target);
   const card = make("div", { className: "card" }, head, ...["amount", "period", "unit", "wave", "phase"].map(row));
   follow(prefix, (value) => card.classList.toggle("rests", !value));
   return card;
@@ -50,8 +56,20 @@ function buildWaves() {
     byId("waves").hidden = true;
     return;
   }
-  if (parameters.has("modulation")) byId("waves").append(makeRow(parameters.get("modulation"), "modulation"));
-  namesOf(parameters.get("lfo[]")).forEach((_, i) => byId("waves").append(makeWave(i + 1)));
+  const names = namesOf(parameters.get("lfo[]")), state = byId("waves-state");
+  const tell = () => {
+    const heldOff = values.get("modulation") === false, moving = names.filter((name) => values.get(name)).length;
+    state.textContent = heldOff ? "held off" : moving ? `${moving} of ${names.length}` : "";
+    state.classList.toggle("held-off", heldOff);
+  };
+  if (parameters.has("modulation")) {
+    byId("waves").append(makeRow(parameters.get("modulation"), "modulation"));
+    follow("modulation", tell);
+  }
+  names.forEach((name, i) => {
+    byId("waves").append(makeWave(i + 1));
+    follow(name, tell);
+  });
 }
 
 /* --- corner pin: four corners to be dragged --- */
@@ -112,7 +130,7 @@ function buildCorners() {
   for (let index = 1; index <= 4; index++) corners.push(makeCorner(box, index, redraw));
   box.append(svg, ...corners.map((corner) => corner.handle));
   for (const corner of corners) corner.place();
-  const back = makeButton("Corners back", "each corner where the window has it", () => corners.forEach((corner) => {
+  const back = makeButton("Reset corners", "each corner where the window has it", () => corners.forEach((corner) => {
     corner.home();
     corner.place();
   }));
@@ -130,6 +148,14 @@ let learning = false; /* true: a tap on a name binds the next knob that is moved
 function learn(name) {
   if (learning) request(["set_property", "midi-learn", name]);
   return learning;
+}
+
+/* While knobs are learnt a line says so above the audience's buttons, as no button does then what it says. */
+function tellLearning() {
+  const name = values.get("midi-learn");
+  byId("learning").hidden = !learning;
+  byId("learning").firstChild.textContent = name ? `MIDI: move a knob for ${name}`
+    : "MIDI: tap a name or a button, then move a knob";
 }
 
 function markKnobs() {
@@ -153,13 +179,16 @@ function showKnobs(list) {
 }
 
 function buildMidi() {
-  const button = makeButton("Learn", "tap the name of a parameter or a command, then move the knob that is to set it", () => {
+  const turn = () => {
     learning = !learning;
     button.setAttribute("aria-pressed", learning);
     document.body.classList.toggle("learning", learning);
     if (!learning && values.get("midi-learn")) request(["set_property", "midi-learn", null]);
-  });
+    tellLearning();
+  };
+  const button = makeButton("Learn", "tap the name of a parameter or a command, then move the knob that is to set it", turn);
   button.id = "learn";
+  byId("learning").append(make("span"), makeButton("Done", "buttons do again what they say", turn));
   button.setAttribute("aria-pressed", false);
   const heads = ["knob", "ch.", "sets", "range"].map((textContent) => make("th", { textContent }));
   byId("midi").append(
@@ -167,6 +196,7 @@ function buildMidi() {
     make("table", { id: "knob-table" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", { id: "knobs" })));
   follow("midi-list", showKnobs);
   follow("midi-learn", markKnobs);
+  follow("midi-learn", tellLearning);
 }
 
 /* --- all parameters, by group, with a filter --- */
