@@ -1,6 +1,7 @@
 """A browser without a window, driven over the pipes of Chromium's DevTools protocol: browser.py COMMAND... where the
 commands are those of act below. Exits with 77 where there is no Chromium that starts."""
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import tempfile
 import time
 
 PATIENCE_S = 60
+TAPS_MOST, TAP_S = 10, 5
 
 
 class Browser:
@@ -30,16 +32,23 @@ class Browser:
         os.close(to_it)
         os.close(from_it)
         self.out, self.incoming = os.fdopen(ours_out, "wb", 0), os.fdopen(ours_in, "rb", 0)
-        self.rest, self.number, self.session = b"", 0, None
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self.rest, self.number, self.session, self.started = b"", 0, None, False
+        self.open_window()
+
+    def open_window(self):
+        """Opens an empty window, which all commands are for from now on, and returns its session."""
+        self.session = None
+        target = self.ask("Target.createTarget", url="about:blank", newWindow=self.started)["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.ask("Page.enable")
-        self.ask("Runtime.enable")
+        self.started = True
+        for domain in ("Page", "Runtime", "Log"):
+            self.ask(domain + ".enable")
+        return self.session
 
     def receive(self):
         while b"\0" not in self.rest:
             more = os.read(self.incoming.fileno(), 65536)
-            if not more and not self.session:
+            if not more and not self.started:
                 print("Chromium does not start here")
                 sys.exit(77)
             if not more:
@@ -99,9 +108,22 @@ class Browser:
         self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
                  buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
 
+    def tap(self, selector):
+        """A finger that touches an element for a moment. On a busy machine the moment may become a long press, from which
+        no click comes; then it taps again."""
+        for _ in range(TAPS_MOST):
+            self.evaluate("window.tapped = false; "
+                          "addEventListener('click', () => { window.tapped = true; }, { once: true, capture: true })")
+            self.touch(selector)
+            for _ in range(int(TAP_S / 0.02)):
+                if self.evaluate("window.tapped"):
+                    return
+                time.sleep(0.02)
+        raise SystemExit("no tap arrives at " + selector)
+
     def touch(self, selector, steps=((0, 0),)):
-        """A finger on the middle of an element, then moved to each of the steps, in pixels from there, and lifted. By the
-        times of the events it moves slowly and rests at the end, so that the page does not roll on."""
+        """A finger on the middle of an element, then moved to each of the steps, in pixels from there, and lifted. By
+        the times of the events it moves slowly and rests at the end, so that the page does not roll on."""
         x, y = self.evaluate(f"""(async () => {{ const element = document.querySelector({json.dumps(selector)});
             element.scrollIntoView({{block: 'center', inline: 'center'}});
             await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)));
@@ -113,6 +135,21 @@ class Browser:
                      timestamp=begin_s + 0.1 * number, touchPoints=[{"x": x + right, "y": y + down}])
         self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[],
                  timestamp=begin_s + 0.1 * len(steps) + (0.9 if len(steps) > 1 else 0))
+
+    def type(self, words):
+        """Types words in place of those that the element with the focus has, and Enter."""
+        self.evaluate("document.activeElement.select()")
+        self.ask("Input.insertText", text=words)
+        self.press("Enter", 13, "\r")
+
+    def press(self, key, code, text=""):
+        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, text=text)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
+
+    def open(self, url):
+        """Opens a page and waits until it is built."""
+        self.ask("Page.navigate", url=url)
+        self.wait("document.querySelectorAll('input[type=range]').length > 5")
 
     def resize(self, width, height, phone):
         self.ask("Emulation.setTouchEmulationEnabled", enabled=phone)
@@ -130,15 +167,13 @@ class Browser:
 
 def act(browser, command, arguments):
     if command == "open":
-        browser.ask("Log.enable")
-        browser.ask("Page.navigate", url=arguments[0])
-        browser.wait("document.querySelectorAll('input[type=range]').length > 5")
+        browser.open(arguments[0])
     elif command == "size":
         browser.resize(int(arguments[0]), int(arguments[1]), arguments[2] == "phone")
     elif command == "drag":
         browser.drag(arguments[0], float(arguments[1]))
     elif command == "tap":
-        browser.touch(arguments[0])
+        browser.tap(arguments[0])
     elif command == "swipe":
         by = [float(part) for part in arguments[1].split(",")]
         browser.touch(arguments[0], [(by[0] * step / 8, by[1] * step / 8) for step in range(9)])
@@ -152,14 +187,14 @@ def act(browser, command, arguments):
         time.sleep(float(arguments[0]))
 
 
-def main():
+@contextlib.contextmanager
+def start():
+    """A browser that is there until the block ends. Exits with 77 where there is none."""
     program = os.environ.get("REVERIE_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser") \
         or shutil.which("google-chrome")
     if not program:
         print("no chromium here")
         sys.exit(77)
-    counts = {"open": 1, "size": 3, "drag": 2, "tap": 1, "swipe": 2, "wait": 1, "do": 1, "shoot": 1, "pause": 1}
-    words = sys.argv[1:]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
             browser = Browser(program, folder)
@@ -167,12 +202,19 @@ def main():
             print("Chromium does not start here:", error)
             sys.exit(77)
         try:
-            while words:
-                command, words = words[0], words[1:]
-                act(browser, command, words[:counts[command]])
-                words = words[counts[command]:]
+            yield browser
         finally:
             browser.close()
+
+
+def main():
+    counts = {"open": 1, "size": 3, "drag": 2, "tap": 1, "swipe": 2, "wait": 1, "do": 1, "shoot": 1, "pause": 1}
+    words = sys.argv[1:]
+    with start() as browser:
+        while words:
+            command, words = words[0], words[1:]
+            act(browser, command, words[:counts[command]])
+            words = words[counts[command]:]
 
 
 if __name__ == "__main__":
