@@ -4,7 +4,7 @@ usage="twice.sh [COMMIT]
 
 Builds COMMIT (HEAD) twice, in two folders of different names and without ccache, and compares
 what is installed, byte by byte. With the word tarball it makes the tarball of assets/tarball/make.sh
-twice, with all libraries in it."
+twice, with all libraries in it, which needs what make.sh needs, and twice its time."
 set -euo pipefail
 case ${1-} in
 -h | --help) echo "usage: $usage" && exit 0 ;;

@@ -7,8 +7,8 @@ of its own, FOLDER/root, so that the program runs with glibc 2.31 and newer. Wha
 is kept there: a second call builds the program alone. Without FOLDER/root and FOLDER/sources
 everything is made anew.
 
-It needs root, mmdebstrap, pip, Debian's archive and PyPI, 2 GB of disk, and half an hour of a
-processor. JOBS: how many compilers run at once."
+It needs root, mmdebstrap, pip, Debian's archive and PyPI, 2 GB of disk, and a quarter of an hour
+of a processor. JOBS: how many compilers run at once."
 # The files beside it: libraries.sh builds the libraries, program.sh the program and the tarball, opened.sh what stands
 # in for libraries that may be missing, licences.txt lists the libraries.
 set -euo pipefail
