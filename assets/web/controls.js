@@ -3,19 +3,31 @@
 
 const HELD_MS = 400; /* a control just used is not moved by what comes */
 
-/* Shows what comes, but for a moment after the control itself was used, which then shows the newest. */
+/* Shows what comes, but for a moment after the control itself was used, which then shows the newest. Words or a number
+ * that somebody is typing stay until they are sent or left. */
 function show(name, element, put) {
-  let usedAt = -HELD_MS, timer;
+  let usedAt = -HELD_MS, timer, typing = false;
   const use = () => { usedAt = performance.now(); };
-  element.addEventListener("input", use);
-  element.addEventListener("change", use);
+  const putLater = (ms) => { timer = setTimeout(() => put(values.get(name)), ms); };
+  element.addEventListener("input", () => {
+    use();
+    typing = ["text", "number"].includes(element.type);
+  });
+  element.addEventListener("change", () => {
+    use();
+    typing = false;
+  });
+  element.addEventListener("blur", () => {
+    if (!typing) return;
+    typing = false;
+    putLater(HELD_MS);
+  });
   follow(name, (value, now) => {
     const left = usedAt + HELD_MS - performance.now();
     clearTimeout(timer);
-    if (!now && (left > 0 || (document.activeElement === element && element.type === "text")))
-      timer = setTimeout(() => put(values.get(name)), Math.max(left, HELD_MS));
-    else
-      put(value);
+    if (typing) return;
+    if (!now && left > 0) putLater(left);
+    else put(value);
   });
 }
 
@@ -88,8 +100,9 @@ function makeBar(parameter, name, send) {
 
 function numberControl(parameter, name, send) {
   const wide = parameter.high - parameter.low > 1e5;
+  const keys = parameter.min < 0 ? "" : "decimal"; /* on some phones the keys for "decimal" have no minus */
   const number = make("input", { name, type: "number", min: parameter.min, max: parameter.max, step: "any",
-                                 inputMode: "decimal" });
+                                 inputMode: keys });
   number.setAttribute("aria-label", labelOf(parameter, name));
   number.addEventListener("change", () => { if (number.value !== "") send(Number(number.value)); });
   show(name, number, (value) => {

@@ -23,11 +23,27 @@ function makeScene(scene) {
   return button;
 }
 
+let sceneShown = 0; /* the number of the scene that the list has been moved to */
+
+/* Moves the list, but not the page, until one of its scenes can be seen. */
+function moveTo(button) {
+  const list = byId("scene-list"), seen = list.getBoundingClientRect(), box = button.getBoundingClientRect();
+  const across = (box.left + box.right - seen.left - seen.right) / 2;
+  const down = (box.top + box.bottom - seen.top - seen.bottom) / 2;
+  if (box.left < seen.left || box.right > seen.right || box.top < seen.top || box.bottom > seen.bottom)
+    list.scrollBy(across, down);
+}
+
 function markScenes() {
+  const shown = values.get("saved-preset");
   for (const button of byId("scene-list").querySelectorAll(".scene")) {
     const number = Number(button.dataset.number);
-    button.setAttribute("aria-pressed", number === values.get("saved-preset"));
+    button.setAttribute("aria-pressed", number === shown);
     button.classList.toggle("cued", number === values.get("cued-preset"));
+    if (number === shown && number !== sceneShown) {
+      moveTo(button);
+      sceneShown = number;
+    }
   }
 }
 
