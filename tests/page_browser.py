@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "rigs"))
 import browser as rig
 
 PATIENCE_S = 60
+WRITTEN = 8  # scenes of the file before any is saved
 PHONES = ((390, 844), (320, 568), (844, 390))
 
 
@@ -44,8 +45,8 @@ class Program:
         (folder / "ipc.sock").unlink(missing_ok=True)
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [os.path.abspath(reverie), "live", clip, clip, "--clip-loop", "loop", "--size", "64x64", "--window", "64x64",
-                 "--threads", "1", "--web=" + web, "--ipc", "ipc.sock", "--presets", "show.json", "--midi=midi",
+                [os.path.abspath(reverie), "live", clip, clip, "--clip-loop", "loop", "--size", "64x64",
+                 "--window", "64x64", "--threads", "1", "--web=" + web, "--ipc", "ipc.sock", "--presets", "show.json", "--midi=midi",
                  "--tempo", "120", "--lfo", "mix=sine*0.2@4b"], cwd=folder, stderr=log,
                 env={**os.environ, "SDL_VIDEODRIVER": "offscreen", "HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
                      "XDG_CACHE_HOME": str(folder)})
@@ -115,17 +116,24 @@ def unfold(page, name):
 def scenes(page, program):
     page.wait("!document.getElementById('scene-buttons').hidden")
     program.wait("figures/shown", lambda count: count > 1)
-    for number, strength in ((1, 0.3), (2, 0.7)):
+    for number, strength in ((WRITTEN + 1, 0.3), (WRITTEN + 2, 0.7)):
         program.set("strength", strength)
         second = int(time.time())
         page.tap("#scene-buttons [data-name=save-preset]")
         program.wait("scene-list", lambda scenes: len(scenes) == number)
         until("another second, by which scenes are named", lambda: int(time.time()) != second)
+    page.evaluate("document.getElementById('scene-list').scrollLeft = 1e6")  # pictures that are not seen are not loaded
     page.wait("((all) => all.length === 2 && all.every((each) => each.complete && each.naturalWidth > 0))"
               "([...document.querySelectorAll('.thumbnail img')])")
-    page.tap("[data-number='1']")
+    page.tap(f"[data-number='{WRITTEN + 1}']")
     program.wait("strength", lambda value: value == 0.3)
-    page.wait("document.querySelector('[data-number=\"1\"]').getAttribute('aria-pressed') === 'true'")
+    page.wait(f"document.querySelector('[data-number=\"{WRITTEN + 1}\"]').getAttribute('aria-pressed') === 'true'")
+    top = page.evaluate("scrollY")
+    for number in (2, WRITTEN):  # a scene that comes by itself is moved to where it is seen, and the page stays
+        program.set("saved-preset", number)
+        program.wait("strength", lambda value: value == number / 10)
+        page.wait(f"((box) => box.left >= 0 && box.right <= innerWidth && scrollY === {top})"
+                  f"(document.querySelector('[data-number=\"{number}\"]').getBoundingClientRect())")
 
 
 def sliders(page, program):
@@ -140,7 +148,11 @@ def sliders(page, program):
 def prompts(page, program):
     page.tap("input[name='prompt[2]']")
     page.wait("document.activeElement.name === 'prompt[2]' && document.activeElement.offsetWidth > 0.8 * innerWidth")
-    page.type("Ein Fuchs im Schnee, \u5c71")
+    page.write("Ein Fuchs im Schnee, \u5c71")
+    program.set("prompt[2]", "what somebody else writes")
+    page.wait("values.get('prompt[2]') === 'what somebody else writes'")
+    page.evaluate("new Promise((later) => setTimeout(later, 2 * HELD_MS))")  # what is typed stays
+    page.press("Enter", 13, "\r")
     program.wait("prompt[2]", lambda words: words == "Ein Fuchs im Schnee, \u5c71")
     page.tap("button[aria-label='show prompt 2']")
     program.wait("shown-prompt", lambda number: number == 2)
@@ -330,6 +342,8 @@ def main(reverie, pictures=None):
     with rig.start() as page, tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.mkfifo(folder / "midi")
+        written = [{"name": f"scene {number}", "values": {"strength": number / 10}} for number in range(1, WRITTEN + 1)]
+        (folder / "show.json").write_text(json.dumps({"presets": written}), encoding="utf-8")
         try:
             program = Program(reverie, folder, "127.0.0.1:0")
             page.resize(*PHONES[0], True)

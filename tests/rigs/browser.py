@@ -136,11 +136,10 @@ class Browser:
         self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[],
                  timestamp=begin_s + 0.1 * len(steps) + (0.9 if len(steps) > 1 else 0))
 
-    def type(self, words):
-        """Types words in place of those that the element with the focus has, and Enter."""
+    def write(self, words):
+        """Types words in place of those that the element with the focus has."""
         self.evaluate("document.activeElement.select()")
         self.ask("Input.insertText", text=words)
-        self.press("Enter", 13, "\r")
 
     def press(self, key, code, text=""):
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, text=text)
