@@ -46,8 +46,8 @@ class Program:
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [os.path.abspath(reverie), "live", clip, clip, "--clip-loop", "loop", "--size", "64x64",
-                 "--window", "64x64", "--threads", "1", "--web=" + web, "--ipc", "ipc.sock", "--presets", "show.json", "--midi=midi",
-                 "--tempo", "120", "--lfo", "mix=sine*0.2@4b"], cwd=folder, stderr=log,
+                 "--window", "64x64", "--threads", "1", "--web=" + web, "--ipc", "ipc.sock",
+                 "--presets", "show.json", "--midi=midi", "--tempo", "120", "--lfo", "mix=sine*0.2@4b"], cwd=folder, stderr=log,
                 env={**os.environ, "SDL_VIDEODRIVER": "offscreen", "HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
                      "XDG_CACHE_HOME": str(folder)})
         self.running.append(self.process)
@@ -248,10 +248,14 @@ def clip(page, program):
 
 # --- what the page is like ---
 
-def first_screen(page):
+def first_screen(page, program):
     page.evaluate("scrollTo(0, 0)")
-    page.wait("document.querySelector('#lead').getBoundingClientRect().bottom < "
-              "document.querySelector('#stage').getBoundingClientRect().top")
+    for shown in (8, 1):
+        program.set("shown-prompt", shown)
+        page.wait(f"document.querySelector('button[aria-label=\"show prompt {shown}\"]').offsetHeight > 0 && "
+                  f"values.get('shown-prompt') === {shown} && "
+                  "document.querySelector('#lead').getBoundingClientRect().bottom < "
+                  "document.querySelector('#stage').getBoundingClientRect().top")
 
 
 SMALL = """[...document.querySelectorAll('button, summary, select, input')].filter((each) => {
@@ -349,7 +353,7 @@ def main(reverie, pictures=None):
             page.resize(*PHONES[0], True)
             page.open(program.url)
             scenes(page, program)
-            first_screen(page)
+            first_screen(page, program)
             sliders(page, program)
             prompts(page, program)
             audience(page, program)

@@ -107,6 +107,7 @@ function buildPrompts() {
   for (let index = 1; index <= count; index++) {
     const row = makePrompt(index);
     row.classList.toggle("later", index > PROMPTS_AT_HAND);
+    row.classList.toggle("last", index === PROMPTS_AT_HAND); /* makes room for a later one that is shown */
     rows.push(row);
     follow(`prompt[${index}]`, judge);
   }
