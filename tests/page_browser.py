@@ -47,7 +47,8 @@ class Program:
             self.process = subprocess.Popen(
                 [os.path.abspath(reverie), "live", clip, clip, "--clip-loop", "loop", "--size", "64x64",
                  "--window", "64x64", "--threads", "1", "--web=" + web, "--ipc", "ipc.sock",
-                 "--presets", "show.json", "--midi=midi", "--tempo", "120", "--lfo", "mix=sine*0.2@4b"], cwd=folder, stderr=log,
+                 "--presets", "show.json", "--midi=midi", "--tempo", "120", "--lfo", "mix=sine*0.2@4b"],
+                cwd=folder, stderr=log,
                 env={**os.environ, "SDL_VIDEODRIVER": "offscreen", "HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
                      "XDG_CACHE_HOME": str(folder)})
         self.running.append(self.process)
