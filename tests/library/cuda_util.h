@@ -29,8 +29,8 @@ enum { SIDE = 128, SKIPPED = 77, PLANES = 3, BYTES_MOST = 4 * (SIDE + 64) * SIDE
 /* Returns 0 if there is a GPU, else SKIPPED, after a line that says why. */
 int look_for_gpu(void);
 
-/* Opens mini on the GPU for pictures of SIDE x SIDE; config.device NULL: the first GPU. All engines make the same choices of kernels, which are kept in a
- * folder for the test. */
+/* Opens mini on the GPU for pictures of SIDE x SIDE; config.device NULL: the first GPU. All engines make the same
+ * choices of kernels, which are kept in a folder for the test. */
 struct reverie *open_on_gpu(struct reverie_config config);
 /* Removes that folder, at the end of the test. */
 void remove_folder(void);
