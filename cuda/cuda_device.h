@@ -222,6 +222,7 @@ struct cuda_device {
    * chooses */
   const struct choice *forced;
   bool apart;       /* for tests: true: each op has launches of its own, none is fused with others */
+  bool together;    /* for tests: true: ops that are one product are so with a forced implementation as well */
   bool tune_always; /* for tests: true: implementations are also timed for plans that make no picture */
   /* true: a run that makes a picture was submitted, so from now on a user waits while a plan is prepared */
   atomic_bool running;
@@ -288,6 +289,21 @@ half_t *resource_quartered(struct cuda_device *device, int index, int set, struc
  * in resources.list. set: the set of weights, 0 or 1. Returns NULL with err set on failure. */
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
+/* A linear layer `inner` to the c channels of another one's input, as indices in resources.list: its weight [c, width]
+ * and bias, and the other one's bias; -1: no bias. */
+struct folded_layers {
+  int inner, inner_bias, bias;
+  int width;
+};
+/* Returns the weight of two linear layers as one (launch_fold_weights), and in *bias its bias, in FP32. index: the
+ * second layer's weight. It and the resources of `layers` are loaded. */
+half_t *resource_folded(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
+                        struct error *err);
+
+/* Returns true if a copy in another layout depends on a resource that has changed. changed: for each element of
+ * resources.list, if it has. weights_form_work returns how long making the copy takes, in values of a plain copy. */
+bool weights_form_reads(const struct derived *copy, const bool *changed);
+size_t weights_form_work(const struct derived *copy);
 /* Makes `copy`: a copy of a weight in another layout, such as with padded channels. set: 0 or 1, the one of the two
  * sets of weights from which it is made. Defined in weights.c. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,

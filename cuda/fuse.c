@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#include "cuda/ways/way.h"
+#include "cuda/ways/choose.h"
+#include "cuda/ways/product.h"
 
 enum { LAUNCHES_MAX = 2 }; /* largest number of launches that replace one sequence of ops */
 
@@ -216,6 +217,53 @@ static int prepare_leave(struct addresses *a, const struct op *op, struct launch
   return 1;
 }
 
+/* --- two linear layers as one product --- */
+
+static bool is_dense(const struct cuda_program *program, struct tensor t) {
+  return has_rows(program, t) && t.pitch == t.c;
+}
+
+/* Returns 2 for two linear layers, one after the other, with a residual each: the narrowing layer of a feed-forward and
+ * the projection out of a transformer. Their weights are multiplied when they are loaded, and the first one's residual
+ * becomes a second input. The product of the weights takes memory beside them, which is why wide layers do without. */
+static int match_fold(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                      int left) {
+  enum { BYTES_MOST = 8 << 20 };
+  const struct op_linear *inner = &op[0].linear, *outer = &op[1].linear;
+  if (left < 2 || op[1].type != OP_LINEAR || !is_linear(program, &op[0], NORM_NONE, outer->x.c, ACT_NONE) ||
+      !is_linear(program, &op[1], NORM_NONE, outer->weight.n, ACT_NONE) || !is_same(inner->y, outer->x) ||
+      !tensor_exists(inner->residual) || !tensor_exists(outer->residual) || !is_dense(program, inner->x) ||
+      !is_dense(program, inner->residual) || !is_dense(program, outer->residual) || !is_dense(program, outer->y) ||
+      outer->weight.n % 8)
+    return 0;
+  struct product_args args = {.tile = PRODUCT_64x80_DEEP};
+  product_fold_shape(op, &args.gemm);
+  int end = (int)(op - program->base.plan->ops) + 1;
+  size_t bytes = (size_t)args.gemm.columns * (size_t)(args.gemm.c + args.gemm.c2) * sizeof(half_t);
+  return bytes <= BYTES_MOST && is_inner(program, inner->y, end) && product_supported(&device->product, &args) ? 2 : 0;
+}
+
+/* --- a residual block's shortcut in its second convolution --- */
+
+/* Returns 2 for a linear layer and the 3x3 convolution to which it is added. The kernels that do both have tiles of 80
+ * or 160 columns; products that other tiles suit stay apart. */
+static int match_shortcut(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                          int left) {
+  enum { COLUMNS = 80 };
+  const struct op_linear *shortcut = &op[0].linear;
+  const struct op_conv *o = &op[1].conv;
+  (void)device;
+  if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_CONV || shortcut->prologue.norm != NORM_NONE ||
+      shortcut->prologue.act != ACT_NONE || shortcut->act != ACT_NONE || tensor_exists(shortcut->residual) ||
+      o->weight.h != 3 || o->stride != 1 || o->pad != 1 || o->upsample || o->pad_end_only || o->act != ACT_NONE ||
+      tensor_exists(o->time) || !tensor_exists(o->residual) || !is_same(shortcut->y, o->residual) ||
+      !is_dense(program, shortcut->x) || (tensor_exists(shortcut->x2) && !is_dense(program, shortcut->x2)) ||
+      !is_dense(program, o->y) || o->weight.n % COLUMNS)
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 1;
+  return o->x.c % 8 == 0 && !tensor_exists(o->x2) && is_inner(program, shortcut->y, end) ? 2 : 0;
+}
+
 /* --- fusing the three convolutions of an autoencoder's block --- */
 
 /* Returns true for a 3x3 convolution with ReLU that has as many output channels as input channels. */
@@ -309,11 +357,13 @@ static const struct pattern {
    * operands alone. */
   int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
   /* Fills in the launches that do a sequence of ops which `match` has found. op: the sequence's first op. Returns the
-   * number of launches. */
+   * number of launches. NULL: the launch is a product (struct fused). */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
+  int product; /* kind of product (struct fused) */
 } patterns[] = {
-    {match_norm_conv, prepare_norm_conv}, {match_block, prepare_block}, {match_enter, prepare_enter},
-    {match_attend, prepare_attend},       {match_leave, prepare_leave},
+    {match_norm_conv, prepare_norm_conv},   {match_block, prepare_block}, {match_enter, prepare_enter},
+    {match_attend, prepare_attend},         {match_leave, prepare_leave}, {match_fold, NULL, FUSED_LAYERS},
+    {match_shortcut, NULL, FUSED_SHORTCUT},
 };
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
 
@@ -340,13 +390,15 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   if (!program->fused)
     return error_set(err, STATUS_FAILED, "out of memory");
   /* the fused kernels need compute capability 9.0; tests may also switch them off */
-  bool able = device->product.encode_tiled && !device->forced && !device->apart;
+  bool able = device->product.encode_tiled && (!device->forced || device->together) && !device->apart;
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;
     for (int j = 0; j < PATTERNS && !count; j++) {
+      if (device->forced && !patterns[j].product)
+        continue;
       count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
       if (count)
-        program->fused[i] = (struct fused){.count = count, .pattern = j};
+        program->fused[i] = (struct fused){count, j, patterns[j].product};
     }
     count = count ? count : 1;
   }
@@ -374,10 +426,21 @@ void fusions_lifetimes(const struct cuda_program *program, struct temporary *lif
       extend(plan, i, i + program->fused[i].count, lifetimes);
 }
 
+/* Appends the launches of a product. All count as those of the sequence's first op. */
+static int prepare_product(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
+  int first = program->launches.count;
+  int status = product_prepare(device, program, program->base.plan, index, err);
+  for (int i = first; i < program->launches.count; i++)
+    program->launches.list[i].op = index;
+  return status;
+}
+
 int fused_prepare(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
   struct addresses addresses = {device, program, err, true};
   struct launch launches[LAUNCHES_MAX] = {0};
   const struct op *op = &program->base.plan->ops[index];
+  if (program->fused[index].product)
+    return prepare_product(device, program, index, err);
   int count = patterns[program->fused[index].pattern].prepare(&addresses, op, launches);
   for (int i = 0; i < count && addresses.ok; i++) {
     launches[i].op = index;

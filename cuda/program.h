@@ -49,6 +49,9 @@ struct fused {
   /* count: number of ops in the sequence that begins with this op; 0: no sequence begins with it; pattern: index in the
    * list of patterns in fuse.c */
   int count, pattern;
+  /* What is prepared as a product, like an op alone: FUSED_LAYERS: two linear layers (product_fold); FUSED_SHORTCUT: a
+   * linear layer and the convolution whose residual it is (product_add). FUSED_NOTHING: the launch is no product. */
+  enum { FUSED_NOTHING, FUSED_LAYERS, FUSED_SHORTCUT } product;
 };
 
 struct cuda_program {

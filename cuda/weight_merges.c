@@ -195,9 +195,9 @@ static int make_forms(struct cuda_device *device, bool all, struct error *err) {
     return -1;
   for (; m->forms < table->count && (all || elements < FORM_ELEMENTS); m->forms++) {
     const struct derived *copy = &table->list[m->forms];
-    if (!m->changed[copy->resource])
+    if (!weights_form_reads(copy, m->changed))
       continue;
-    elements += copy->bytes / sizeof(half_t);
+    elements += weights_form_work(copy);
     if (weights_make_form(device, &device->queue, !device->set, copy, err) < 0)
       return -1;
   }

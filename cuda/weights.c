@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many times longer a copy that is a product of two weights takes to make than one of its size that is not. */
+enum { FOLDED_WORK = 4 };
+
 /* --- copies of weights in other layouts --- */
 
-/* A layout that keeps the order of a weight's rows, so that single rows can be copied. */
+/* A layout that keeps the order of a weight's rows, so that single rows can be copied. Or, if `launch` is NULL, a
+ * layout whose copy depends on other resources as well and is always made as a whole (`folded`). */
 struct cuda_form {
   struct form form;
   /* Returns how many bytes a part of the weight r takes in this layout. elements: the part's number of elements, a
@@ -54,11 +58,48 @@ static cudaError_t launch_f16_copy(const struct launch_queue *queue, const struc
   return launch_to_f16(queue, source, target, elements);
 }
 
+/* --- weights of two linear layers as one --- */
+
+static bool same_layers(const void *a, const void *b) {
+  const struct folded_layers *x = a, *y = b;
+  return x->inner == y->inner && x->inner_bias == y->inner_bias && x->bias == y->bias && x->width == y->width;
+}
+
+/* Returns how many bytes the matrix takes that is made of an outer weight with so many elements. */
+static size_t folded_matrix_bytes(const struct resource *r, size_t elements, int width) {
+  size_t rows = elements / (size_t)r->c;
+  return (rows * (size_t)(width + r->c) * sizeof(half_t) + 255) / 256 * 256;
+}
+
+static const void *data_of(const struct cuda_device *device, int index, int set) {
+  return index < 0 ? NULL : resource_data(&device->resource[index], set);
+}
+
+static cudaError_t launch_folded(const struct cuda_device *device, const struct launch_queue *queue, int set,
+                                 const struct derived *copy) {
+  const struct resource *r = &device->base.resources->list[copy->resource];
+  const struct folded_layers *layers = copy->detail;
+  size_t elements = resource_elements(r);
+  const struct fold_weights_args args = {
+      .outer = data_of(device, copy->resource, set),
+      .inner = data_of(device, layers->inner, set),
+      .inner_bias = data_of(device, layers->inner_bias, set),
+      .bias = data_of(device, layers->bias, set),
+      .weight = copy->data,
+      .y_bias = (float *)((char *)copy->data + folded_matrix_bytes(r, elements, layers->width)),
+      .rows = (int)(elements / (size_t)r->c),
+      .c = r->c,
+      .width = layers->width};
+  return launch_fold_weights(queue, &args);
+}
+
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err) {
   const struct cuda_form *form = (const struct cuda_form *)copy->form;
   const struct resource *r = &device->base.resources->list[copy->resource];
   const void *source = resource_data(&device->resource[copy->resource], set);
+  if (!form->launch)
+    return cuda_check(launch_folded(device, queue, set, copy), r->name, err);
   return cuda_check(form->launch(queue, r, source, copy->data, resource_elements(r)), r->name, err);
 }
 
@@ -69,23 +110,45 @@ static int make(struct device *base, const struct derived *copy, struct error *e
 static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_padded},
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
+static const struct cuda_form folded = {
+    .form = {.detail_bytes = sizeof(struct folded_layers), .same = same_layers, .make = make}};
 
-/* Returns the index in device->derived, 0 or 1, of the table with the copies of a weight in other layouts. index: the
- * weight; set: which of the two sets of weights is meant. If the weight is the same in both sets, its copies are in
- * table 0. */
-static int table_of(const struct cuda_device *device, int index, int set) {
-  return device->resource[index].other ? set : 0;
+static bool is_doubled(const struct cuda_device *device, int index) {
+  return index >= 0 && device->resource[index].other;
 }
 
-/* Returns the copy of a weight in another layout. The first call makes it, from the weight's present values. */
-static half_t *derive(struct cuda_device *device, int index, int set, const struct cuda_form *form, struct error *err) {
-  const struct resource *r = &device->base.resources->list[index];
-  set = table_of(device, index, set);
-  const struct derived *found = derived_find(&device->derived[set], index, &form->form, NULL);
+/* Returns the index in device->derived, 0 or 1, of the table that has a copy in another layout. copy: its weight, form
+ * and detail; set: which of the two sets of weights is meant. If both sets share one version of all that the copy
+ * depends on, it is in table 0. */
+static int table_of(const struct cuda_device *device, const struct derived *copy, int set) {
+  const struct folded_layers *layers = copy->form == &folded.form ? copy->detail : NULL;
+  bool doubled = is_doubled(device, copy->resource) ||
+                 (layers && (is_doubled(device, layers->inner) || is_doubled(device, layers->inner_bias) ||
+                             is_doubled(device, layers->bias)));
+  return doubled ? set : 0;
+}
+
+bool weights_form_reads(const struct derived *copy, const bool *changed) {
+  const struct folded_layers *layers = copy->form == &folded.form ? copy->detail : NULL;
+  return changed[copy->resource] ||
+         (layers && (changed[layers->inner] || (layers->inner_bias >= 0 && changed[layers->inner_bias]) ||
+                     (layers->bias >= 0 && changed[layers->bias])));
+}
+
+size_t weights_form_work(const struct derived *copy) {
+  return copy->bytes / sizeof(half_t) * (copy->form == &folded.form ? FOLDED_WORK : 1);
+}
+
+/* Returns the copy of a weight in another layout. The first call makes it, from the weight's present values. wanted:
+ * its weight, form, detail and number of bytes. */
+static half_t *derive(struct cuda_device *device, const struct derived *wanted, int set, struct error *err) {
+  const struct resource *r = &device->base.resources->list[wanted->resource];
+  set = table_of(device, wanted, set);
+  const struct derived *found = derived_find(&device->derived[set], wanted->resource, wanted->form, wanted->detail);
   if (found)
     return found->data;
-  struct derived copy = {
-      .resource = index, .version = r->version, .form = &form->form, .bytes = form->bytes(r, resource_elements(r))};
+  struct derived copy = *wanted;
+  copy.version = r->version;
   if (cuda_keep(device, &copy.data, copy.bytes, r->name, err) < 0 ||
       cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), r->name, err) < 0 ||
       weights_make_form(device, &device->loads.queue, set, &copy, err) < 0 ||
@@ -95,21 +158,43 @@ static half_t *derive(struct cuda_device *device, int index, int set, const stru
   return copy.data;
 }
 
+/* Returns the copy of a weight in a layout that depends on nothing else. */
+static half_t *derive_alone(struct cuda_device *device, int index, int set, const struct cuda_form *form,
+                            struct error *err) {
+  const struct resource *r = &device->base.resources->list[index];
+  const struct derived wanted = {.resource = index, .form = &form->form, .bytes = form->bytes(r, resource_elements(r))};
+  return derive(device, &wanted, set, err);
+}
+
 half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err) {
-  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, set, &padded, err) : NULL;
+  return resource_load(device, index, ROLE_MATRIX, err) ? derive_alone(device, index, set, &padded, err) : NULL;
 }
 
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err) {
-  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, set, &quartered, err) : NULL;
+  return resource_load(device, index, ROLE_MATRIX, err) ? derive_alone(device, index, set, &quartered, err) : NULL;
+}
+
+half_t *resource_folded(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
+                        struct error *err) {
+  const struct resource *r = &device->base.resources->list[index];
+  size_t elements = resource_elements(r), bytes = folded_matrix_bytes(r, elements, layers.width);
+  const struct derived wanted = {.resource = index,
+                                 .form = &folded.form,
+                                 .detail = &layers,
+                                 .bytes = bytes + elements / (size_t)r->c * sizeof(float)};
+  half_t *matrix = derive(device, &wanted, set, err);
+  *bias = matrix ? (float *)((char *)matrix + bytes) : NULL;
+  return matrix;
 }
 
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err) {
   if (!resource_load(device, index, ROLE_VECTOR, err))
     return NULL;
-  bool known = derived_find(&device->derived[table_of(device, index, set)], index, &f16.form, NULL);
+  const struct derived wanted = {.resource = index, .form = &f16.form};
+  bool known = derived_find(&device->derived[table_of(device, &wanted, set)], index, &f16.form, NULL);
   if (!known && !device->base.sizes_only && resource_check_f16(&device->base.resources->list[index], err) < 0)
     return NULL;
-  return derive(device, index, set, &f16, err);
+  return derive_alone(device, index, set, &f16, err);
 }
 
 /* --- changing weights while frames run --- */
@@ -148,10 +233,15 @@ static void add_segment(struct update *update, void *target, size_t bytes) {
   update->bytes += (bytes + 255) / 256 * 256;
 }
 
+/* Returns true if a copy is in a layout in which changed rows of this weight are copied alone. */
+static bool copies_rows(const struct derived *copy, int resource) {
+  return copy->resource == resource && ((const struct cuda_form *)copy->form)->launch;
+}
+
 static size_t count_forms(const struct cuda_device *device, int set, int resource) {
   size_t count = 0;
   for (int i = 0; i < device->derived[set].count; i++)
-    count += device->derived[set].list[i].resource == resource;
+    count += copies_rows(&device->derived[set].list[i], resource);
   return count;
 }
 
@@ -169,7 +259,7 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   for (int i = 0; i < device->derived[0].count; i++) {
     const struct derived *copy = &device->derived[0].list[i];
     const struct cuda_form *form = (const struct cuda_form *)copy->form;
-    if (copy->resource == change->resource)
+    if (copies_rows(copy, change->resource))
       add_segment(update, (char *)copy->data + form->bytes(r, first), form->bytes(r, elements));
   }
   return 0;
@@ -190,7 +280,7 @@ static void plan_other(struct cuda_device *device, struct update *update, const 
   for (int i = 0; i < device->derived[0].count; i++) {
     const struct derived *copy = &device->derived[0].list[i], *other;
     const struct cuda_form *form = (const struct cuda_form *)copy->form;
-    if (copy->resource != change->resource)
+    if (!copies_rows(copy, change->resource))
       continue;
     first++;
     if ((other = derived_find(&device->derived[1], copy->resource, copy->form, NULL)))
@@ -265,7 +355,7 @@ static const struct segment *fill_forms(struct cuda_device *device, const struct
   segment++;
   for (int i = 0; i < device->derived[0].count; i++) {
     const struct cuda_form *form = (const struct cuda_form *)device->derived[0].list[i].form;
-    if (device->derived[0].list[i].resource != change->resource)
+    if (!copies_rows(&device->derived[0].list[i], change->resource))
       continue;
     if (elements && cuda_check(form->launch(&device->loads.queue, r, rows, shadow + segment->source, elements),
                                "changing weights", err) < 0)
@@ -286,6 +376,23 @@ static int fill_shadow(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
+/* Makes the copies again that depend on changed weights and are always made as a whole, behind the copy of the changes
+ * to their places. */
+static int make_whole_forms(struct cuda_device *device, const struct update *update, struct error *err) {
+  bool *changed = calloc(RESOURCES_MAX, sizeof *changed);
+  int status = changed ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; status == 0 && i < update->count; i++)
+    changed[update->changes[i].resource] = true;
+  for (int set = 0; set < 2; set++)
+    for (int i = 0; status == 0 && i < device->derived[set].count; i++) {
+      const struct derived *copy = &device->derived[set].list[i];
+      if (!((const struct cuda_form *)copy->form)->launch && weights_form_reads(copy, changed))
+        status = weights_make_form(device, &device->queue, set, copy, err);
+    }
+  free(changed);
+  return status;
+}
+
 /* Enqueues the copy of all changes from the shadow buffer to their places. Some kernels read weights before they wait
  * for the preceding kernel in the stream (mainloop_sm90.cuh, norm.cuh). This is safe nevertheless: each run begins with
  * a kernel that reads no weights and waits for this copy (launch_begin). */
@@ -297,7 +404,8 @@ static int publish(struct cuda_device *device, const struct update *update, stru
       cuda_check(cudaEventRecord(device->shadow_ready, device->loads.queue.stream), doing, err) < 0 ||
       cuda_check(cudaStreamWaitEvent(device->queue.stream, device->shadow_ready, 0), doing, err) < 0 ||
       cuda_check(launch_publish(&device->queue, device->shadow, (const struct segment *)list, update->segment_count),
-                 doing, err) < 0)
+                 doing, err) < 0 ||
+      make_whole_forms(device, update, err) < 0)
     return -1;
   return cuda_check(cudaEventRecord(device->published, device->queue.stream), doing, err);
 }

@@ -11,19 +11,21 @@
 #include "tests/rigs/device_there.h"
 #include "unet/devices.h"
 
-enum { SIDE = 32, LAYERS = 9 };
+enum { SIDE = 32, LAYERS = 13 };
 
 static const char *device_name;
 
-/* Layers of every kind: convolutions with few and many channels, linear layers whole and split in halves, vectors. */
+/* Layers of every kind: convolutions with few and many channels, linear layers whole and split in halves, two with
+ * residuals that a device may do as one ("inner" and "last"), vectors. */
 struct layer {
   const char *name;
   int rows, kernel, inputs; /* inputs: 0 for a vector */
 };
 static const struct layer layers[LAYERS] = {
-    {"first", 32, 3, 3},       {"first bias", 32, 0, 0},   {"middle", 32, 3, 32},
-    {"middle bias", 32, 0, 0}, {"gamma", 32, 0, 0},        {"wide", 64, 3, 32},
-    {"halves", 128, 1, 64},    {"halves bias", 128, 0, 0}, {"last", 24, 1, 64}};
+    {"first", 32, 3, 3},     {"first bias", 32, 0, 0}, {"middle", 32, 3, 32},  {"middle bias", 32, 0, 0},
+    {"gamma", 32, 0, 0},     {"wide", 64, 3, 32},      {"halves", 128, 1, 64}, {"halves bias", 128, 0, 0},
+    {"last", 24, 1, 64},     {"last bias", 24, 0, 0},  {"side", 24, 1, 64},    {"inner", 64, 1, 64},
+    {"inner bias", 64, 0, 0}};
 
 struct net {
   struct resources resources;
@@ -82,7 +84,9 @@ static void build(struct net *net) {
                 (struct op_conv){.x = x, .weight = w[2], .bias = w[3], .prologue = norm, .stride = 1, .pad = 1});
   x = plan_conv(plan, "wide", (struct op_conv){.x = x, .weight = w[5], .stride = 2, .pad = 1});
   x = plan_linear(plan, "halves", (struct op_linear){.x = x, .weight = w[6], .bias = w[7], .act = ACT_GEGLU});
-  net->y = plan_linear(plan, "last", (struct op_linear){.x = x, .weight = w[8]});
+  struct tensor side = plan_linear(plan, "side", (struct op_linear){.x = x, .weight = w[10]});
+  x = plan_linear(plan, "inner", (struct op_linear){.x = x, .weight = w[11], .bias = w[12], .residual = x});
+  net->y = plan_linear(plan, "last", (struct op_linear){.x = x, .weight = w[8], .bias = w[9], .residual = side});
   must(net, plan_finish(plan, &net->err));
 }
 
@@ -201,8 +205,9 @@ static void each_layer_alone(void **state) {
 static void all_layers_and_back(void **state) {
   (void)state;
   struct net *net = net_open(NULL);
-  static const int all[LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, later[LAYERS] = {2, 0, 2, 0, 0, 0, 2, 2, 0},
-                   mixed[LAYERS] = {2, 1, 2, 1, 1, 1, 2, 2, 1};
+  static const int all[LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+                   later[LAYERS] = {2, 0, 2, 0, 0, 0, 2, 2, 0, 0, 0, 2, 0},
+                   mixed[LAYERS] = {2, 1, 2, 1, 1, 1, 2, 2, 1, 1, 1, 2, 1};
   update_layers(net, all);
   assert_fresh_agrees(net, all);
   update_layers(net, later);
@@ -215,7 +220,7 @@ static void all_layers_and_back(void **state) {
  * not. */
 static void a_program_prepared_later(void **state) {
   (void)state;
-  static const int all[LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  static const int all[LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   for (int prepared = 0; prepared < 2; prepared++) {
     struct net *net = net_make(NULL);
     must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device_name}, &net->err));

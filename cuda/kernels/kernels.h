@@ -63,6 +63,14 @@ struct product_gain {
   struct guidance_rows rows;
 };
 
+/* A second product that is added to a convolution's (product_sm90.cu alone): [x, x2] weight^T, with a row for each
+ * output pixel. A residual block's shortcut is one. */
+struct product_more {
+  const half_t *x, *x2; /* [rows, c] and [rows, c2]; x NULL: there is no second product; x2 NULL, c2 0: x alone */
+  const half_t *weight; /* [columns, c + c2] */
+  int c, c2;            /* multiples of 8 */
+};
+
 /* Arguments of a matrix product, y[rows, columns] = epilogue(A W^T), with one row for each output pixel: rows = n *
  * out_h * out_w. A is x itself (kernel 1), or the input windows of a convolution, gathered from x. */
 struct gemm_args {
@@ -88,6 +96,7 @@ struct gemm_args {
   enum activation act;
   /* gain by which the product and the bias are multiplied before the residual is added; only with ACT_NONE */
   struct product_gain gain;
+  struct product_more more;
   int columns;
   enum gemm_tile tile;
   /* number of parts into which each sum over taps and channels is split, one thread block a part; they are added in a
@@ -197,6 +206,18 @@ cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *
  * convolutions before the upsampling, [rows, 4, 4, pitch]. Together the four give the same result: each makes one of
  * the 2x2 output pixels of an input pixel. */
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
+/* Makes one linear layer of two. The second (`outer`) follows the first (`inner`), with a residual x2 between them:
+ * outer (inner x + inner_bias + x2) + bias = weight [x, x2] + y_bias, where weight = [outer inner, outer] and y_bias =
+ * outer inner_bias + bias. All sizes are multiples of 8. */
+struct fold_weights_args {
+  const half_t *outer;            /* [rows, c] */
+  const half_t *inner;            /* [c, width] */
+  const float *inner_bias, *bias; /* [c] and [rows]; NULL: 0 */
+  half_t *weight;                 /* [rows, width + c] */
+  float *y_bias;                  /* [rows] */
+  int rows, c, width;
+};
+cudaError_t launch_fold_weights(const struct launch_queue *queue, const struct fold_weights_args *args);
 /* Converts `count` FP32 values to FP16. */
 cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 

@@ -97,7 +97,7 @@ inline params describe(const struct product_args *args) {
   p.part = p.depth / p.parts;
   p.longer = p.depth % p.parts;
   p.x_blocks = (a->c + BLOCK_K - 1) / BLOCK_K;
-  p.tap_blocks = divisor_of(p.depth / p.taps);
+  p.tap_blocks = divisor_of(product_window_depth(a) / p.taps);
   p.c = a->c;
   p.channels = a->c + a->c2;
   p.few = a->columns % 8 ? a->y : nullptr;
@@ -127,6 +127,24 @@ template <class T> bool encode_maps(const struct product_device *device, params 
           encode_matrix(device, &p->residual, a->residual, rows, columns, T::RESIDUAL_ROWS, chunk, chunk == 64));
 }
 
+/* Makes the parameters of a convolution with a second product. */
+template <class T>
+bool describe_two(const struct product_device *device, two_params *p, const struct product_args *args) {
+  const struct gemm_args *a = &args->gemm;
+  size_t rows = rows_of(a);
+  int input_rows = args->pair == PAIR_INPUT ? T::M / 2 : T::M;
+  static_cast<params &>(*p) = describe(args);
+  p->first = p->taps * (int)p->tap_blocks.by;
+  p->more_x_blocks = (a->more.c + BLOCK_K - 1) / BLOCK_K;
+  p->more_c = a->more.c;
+  return encode_maps<T>(device, p, args) &&
+         encode_matrix(device, &p->more_x, a->more.x, rows, (size_t)a->more.c, input_rows, BLOCK_K, true) &&
+         (!a->more.x2 ||
+          encode_matrix(device, &p->more_x2, a->more.x2, rows, (size_t)a->more.c2, input_rows, BLOCK_K, true)) &&
+         encode_matrix(device, &p->more_weight, a->more.weight, (size_t)a->columns, (size_t)(a->more.c + a->more.c2),
+                       T::HALF, BLOCK_K, true);
+}
+
 /* Returns how many thread blocks divide the tiles of the same rows between them, so that each calculates several tiles.
  * Such a thread block starts only once, and loads the first blocks of its next tile while it finishes the present one.
  * Returns 0 if the thread blocks would get too unequal numbers of tiles: one thread block for each tile is then
@@ -143,8 +161,9 @@ template <class T> unsigned column_groups(const struct launch_queue *queue, cons
   return each * groups * 10 <= grid.y * 11 && groups * grid.x * 10 >= places * 9 ? groups : 0;
 }
 
-inline cudaError_t launch_shared(const struct launch_queue *queue, void (*kernel)(params), dim3 grid, dim3 cluster,
-                                 dim3 block, int shared, const params &p) {
+template <class P>
+cudaError_t launch_shared(const struct launch_queue *queue, void (*kernel)(P), dim3 grid, dim3 cluster, dim3 block,
+                          int shared, const P &p) {
   cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
   if (status != cudaSuccess)
     return status;
@@ -173,8 +192,15 @@ inline cudaError_t launch_shared(const struct launch_queue *queue, void (*kernel
 template <class T>
 cudaError_t launch_tile(const struct product_device *device, const struct launch_queue *queue,
                         const struct product_args *args) {
-  params p = describe(args);
-  if (!encode_maps<T>(device, &p, args))
+  typename T::params_type p = {};
+  bool described;
+  if constexpr (T::TWO) {
+    described = describe_two<T>(device, &p, args);
+  } else {
+    p = describe(args);
+    described = encode_maps<T>(device, &p, args);
+  }
+  if (!described)
     return cudaErrorInvalidValue;
   dim3 grid = grid_of(args);
   if (T::SEVERAL) {

@@ -39,14 +39,41 @@ template <class T> struct producer {
   }
 
   __device__ __forceinline__ void load_weights(int s, int tap, int inner) const {
-    int k = weight_column(tap, inner);
+    load_weights_from(&p.weight, s, weight_column(tap, inner));
+  }
+
+  __device__ __forceinline__ void load_weights_from(const CUtensorMap *map, int s, int k) const {
     uint32_t to = w.stage(s) + T::A_BYTES;
     if (p.pair == PAIR_WEIGHTS) {
-      load_box_both(to + rank * (T::B_BYTES / 2), &p.weight, w.full(s), k, w.weight_row(p, rank));
+      load_box_both(to + rank * (T::B_BYTES / 2), map, w.full(s), k, w.weight_row(p, rank));
       return;
     }
-    load_box(to, &p.weight, w.full(s), k, w.weight_row(p, 0));
-    load_box(to + T::B_BYTES / 2, &p.weight, w.full(s), k, w.weight_row(p, 1));
+    load_box(to, map, w.full(s), k, w.weight_row(p, 0));
+    load_box(to + T::B_BYTES / 2, map, w.full(s), k, w.weight_row(p, 1));
+  }
+
+  /* The following functions are for blocks of a second product (product_more). more_block returns the block's number
+   * among those of the second product, or a negative number if it belongs to the first. */
+  __device__ __forceinline__ const two_params &two() const {
+    return static_cast<const two_params &>(p);
+  }
+  __device__ __forceinline__ int more_block(int i) const {
+    return T::TWO ? i - two().first : -1;
+  }
+  __device__ __forceinline__ void load_more_weights(int s, int block) const {
+    int x_blocks = two().more_x_blocks;
+    load_weights_from(&two().more_weight, s,
+                      block < x_blocks ? block * BLOCK_K : two().more_c + (block - x_blocks) * BLOCK_K);
+  }
+  __device__ __forceinline__ void load_more_input(int s, int block) const {
+    bool second = block >= two().more_x_blocks;
+    const CUtensorMap *map = second ? &two().more_x2 : &two().more_x;
+    int c = (second ? block - two().more_x_blocks : block) * BLOCK_K, row = w.row + skipped();
+    uint32_t to = w.stage(s) + skipped() * ROW_BYTES;
+    if (p.pair == PAIR_INPUT)
+      load_box_both(to, map, w.full(s), c, row);
+    else
+      load_box(to, map, w.full(s), c, row);
   }
 
   /* The arguments of the copy of one block of A. They are calculated ahead of the wait for the preceding kernel in the
@@ -131,6 +158,11 @@ template <class T> struct producer {
     do {
       each_block(at_stage, [&](int i, int s, int tap, int inner) {
         barrier_expect(w.full(s), T::B_BYTES);
+        if constexpr (T::TWO)
+          if (more_block(i) >= 0) {
+            load_more_weights(s, more_block(i));
+            return;
+          }
         load_weights(s, tap, inner);
       });
 #pragma unroll 1
@@ -171,7 +203,10 @@ template <class T> struct producer {
           }
           wait_for_predecessors();
         }
-        load_input(block, s);
+        if (T::TWO && more_block(i) >= 0)
+          load_more_input(s, more_block(i));
+        else
+          load_input(block, s);
         if (i == w.begin) {
           launch_dependents();
           if (vectors && p.time)

@@ -37,7 +37,8 @@ __device__ __forceinline__ void prefetch_results(const params &p) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    product_kernel(const __grid_constant__ typename T::params_type p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
   /* product_open reads how much static shared memory the kernel has. This array is all of it; if there is none, the

@@ -28,6 +28,8 @@ using shape_128x128_silu = tile_shape<128, 128, 3, 2, false, false, END_SILU>;
 using shape_128x64_silu = tile_shape<128, 64, 3, 3, false, false, END_SILU>;
 using shape_128x80_gain = tile_shape<128, 80, 7, 1, true, false, END_GAIN>;
 using shape_64x80_gain = tile_shape<64, 80, 11, 1, true, false, END_GAIN>;
+template <int M, int N, int STAGES, bool SUMS = true, int HIGH = 1>
+using shape_two = tile_shape<M, N, STAGES, 1, SUMS, false, END_PLAIN, HIGH, FROM_TWO>;
 using shape_64x64_silu = tile_shape<64, 64, 4, 3, true, false, END_SILU>;
 
 void *find_driver_function(const char *name) {
@@ -44,6 +46,12 @@ bool gates(enum product_tile tile) {
 /* Returns true if the kernel for this tile was also compiled with SiLU as its activation. */
 bool silus(enum product_tile tile) {
   return tile == PRODUCT_128x128 || tile == PRODUCT_128x64 || tile == PRODUCT_64x64;
+}
+
+/* Returns true if the kernel for this tile was also compiled for a convolution with a second product. */
+bool adds(enum product_tile tile) {
+  return tile == PRODUCT_128x160 || tile == PRODUCT_128x80_DEEP || tile == PRODUCT_64x80_DEEP ||
+         tile == PRODUCT_192x160 || tile == PRODUCT_192x80 || tile == PRODUCT_256x160;
 }
 
 bool sums(enum product_tile tile) {
@@ -73,6 +81,25 @@ cudaError_t launch_turns(const struct product_device *device, const struct launc
                        dim3(pair ? 2 : 1), dim3(turns_shape::THREADS), turns_shape::SHARED_BYTES, p);
 }
 
+/* Launches the kernel for a convolution with a second product. */
+cudaError_t launch_two(const struct product_device *device, const struct launch_queue *queue,
+                       const struct product_args *args) {
+  switch (args->tile) {
+  case PRODUCT_128x160:
+    return launch_tile<shape_two<128, 160, 5>>(device, queue, args);
+  case PRODUCT_128x80_DEEP:
+    return launch_tile<shape_two<128, 80, 7>>(device, queue, args);
+  case PRODUCT_64x80_DEEP:
+    return launch_tile<shape_two<64, 80, 11>>(device, queue, args);
+  case PRODUCT_192x160:
+    return launch_tile<shape_two<192, 160, 3>>(device, queue, args);
+  case PRODUCT_192x80:
+    return launch_tile<shape_two<192, 80, 5>>(device, queue, args);
+  default:
+    return launch_tile<shape_two<256, 160, 4, false, 2>>(device, queue, args);
+  }
+}
+
 } // namespace
 
 const struct product_tile_size product_tile_sizes[PRODUCT_TILES] = {
@@ -93,9 +120,16 @@ void product_open(struct product_device *device) {
   device->encode_im2col = find_driver_function("cuTensorMapEncodeIm2col");
 }
 
+static int blocks_of(int c, int c2) {
+  return (c + BLOCK_K - 1) / BLOCK_K + (c2 + BLOCK_K - 1) / BLOCK_K;
+}
+
+int product_window_depth(const struct gemm_args *args) {
+  return (args->upsample ? 4 : args->kernel * args->kernel) * blocks_of(args->c, args->c2);
+}
+
 int product_depth(const struct gemm_args *args) {
-  int taps = args->upsample ? 4 : args->kernel * args->kernel;
-  return taps * ((args->c + BLOCK_K - 1) / BLOCK_K + (args->c2 + BLOCK_K - 1) / BLOCK_K);
+  return product_window_depth(args) + (args->more.x ? blocks_of(args->more.c, args->more.c2) : 0);
 }
 
 int product_blocks(const struct product_args *args) {
@@ -132,17 +166,24 @@ bool product_supported(const struct product_device *device, const struct product
   /* high: false if the tile is PRODUCT_256x160, in which each consumer has two blocks of 64 rows (HIGH is 2 in
    * tile_sm90.cuh), and the product needs code that this tile's kernel lacks: adding split sums, or y with 4 columns */
   bool high = args->tile != PRODUCT_256x160 || (a->splits == 1 && a->columns % 8 == 0);
+  bool more = !a->more.x ||
+              (adds(args->tile) && a->kernel == 3 && a->stride == 1 && a->pad == 1 && !a->upsample && !a->residual &&
+               a->act == ACT_NONE && !a->gain.there && a->columns % 8 == 0 && a->more.c % 8 == 0 &&
+               a->more.c2 % 8 == 0 && aligned(a->more.x) && aligned(a->more.x2) && aligned(a->more.weight));
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
-  return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns && high &&
-         (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&
-         rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
-         aligned(a->time) && aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
+  return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && more && pair && turns &&
+         high && (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 &&
+         (a->columns % (gated ? 16 : 8) == 0 || few) && rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) &&
+         aligned(a->weight) && aligned(a->bias) && aligned(a->time) && aligned(a->residual) && aligned(a->y) &&
+         a->splits >= 1 && a->splits <= product_depth(a);
 }
 
 cudaError_t launch_product(const struct product_device *device, const struct launch_queue *queue,
                            const struct product_args *args) {
   if (!product_supported(device, args))
     return cudaErrorNotSupported;
+  if (args->gemm.more.x)
+    return launch_two(device, queue, args);
   bool silu = args->gemm.act == ACT_SILU, gain = args->gemm.gain.there;
   switch (args->tile) {
   case PRODUCT_128x80:

@@ -63,6 +63,8 @@ void product_open(struct product_device *device);
 bool product_supported(const struct product_device *device, const struct product_args *args);
 /* Returns how many blocks of 64 products each sum consists of. A sum cannot be split into more parts than that. */
 int product_depth(const struct gemm_args *args);
+/* Returns how many of these belong to the product itself, and not to a second product (product_more). */
+int product_window_depth(const struct gemm_args *args);
 /* Return numbers for a launch with these arguments: its thread blocks, its counters for tiles whose sum is split, and
  * the bytes of the parts of split sums. */
 int product_blocks(const struct product_args *args);

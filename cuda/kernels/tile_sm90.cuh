@@ -3,6 +3,8 @@
 #ifndef CUDA_KERNELS_TILE_SM90_CUH
 #define CUDA_KERNELS_TILE_SM90_CUH
 
+#include <type_traits>
+
 #include "attention/hopper.cuh"
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/product_sm90.h"
@@ -24,13 +26,22 @@ constexpr int ALONE_BYTES = 118000;
  * before the residual is added. END_PLAIN is for all others. */
 enum product_end { END_PLAIN, END_SILU, END_GAIN };
 
+/* Where a tile's blocks of the sum come from. FROM_ONE: the product's input and its weights. FROM_TWO: behind those of
+ * a convolution come the blocks of a second product (product_more). */
+enum product_from { FROM_ONE, FROM_TWO };
+
+struct params;
+struct two_params;
+
 /* The shape of a tile of M x N results, and the sizes that follow from it. BLOCKS: thread blocks on a multiprocessor.
  * HIGH: number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. If HIGH is 2, a consumer needs
  * very many registers. The producers are then a whole warpgroup, because only a whole warpgroup can give registers to
  * others. */
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
-          int HIGH_ = 1>
+          int HIGH_ = 1, product_from FROM_ = FROM_ONE>
 struct tile_shape {
+  static constexpr bool TWO = FROM_ == FROM_TWO;
+  using params_type = std::conditional_t<TWO, two_params, params>;
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
@@ -105,6 +116,14 @@ struct params {
   int quarter_tiles;
   enum product_pair pair;
   struct product_gain gain; /* with END_GAIN: the gain by which sums are multiplied */
+};
+
+/* The parameters of a convolution with a second product. */
+struct two_params : params {
+  CUtensorMap more_x, more_x2, more_weight;
+  /* first: number of the second product's first block in the sum; more_x_blocks: number of its blocks that come from
+   * more_x; more_c: number of channels of more_x */
+  int first, more_x_blocks, more_c;
 };
 
 /* --- struct work: the tile, or part of a tile's sum, of a thread block --- */

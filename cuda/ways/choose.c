@@ -31,10 +31,15 @@ void product_scratch(const struct cuda_device *device, const struct cuda_program
   }
 }
 
-static void make_key(const struct gemm_args *a, char *key, size_t size) {
-  snprintf(key, size, "%dx%dx%d c%d+%d to %dx%d c%d k%d s%d p%d u%d a%d b%d t%d r%d%s", a->n, a->h, a->w, a->c, a->c2,
-           a->out_h, a->out_w, a->columns, a->kernel, a->stride, a->pad, a->upsample, (int)a->act, a->bias != NULL,
-           a->time != NULL, a->residual != NULL, a->gain.there ? " gain" : "");
+static void make_key(const struct product *product, char *key, size_t size) {
+  const struct gemm_args *a = &product->args;
+  char more[32] = "";
+  if (a->more.x)
+    snprintf(more, sizeof more, " and c%d+%d", a->more.c, a->more.c2);
+  snprintf(key, size, "%dx%dx%d c%d+%d to %dx%d c%d k%d s%d p%d u%d a%d b%d t%d r%d%s%s%s%s", a->n, a->h, a->w, a->c,
+           a->c2, a->out_h, a->out_w, a->columns, a->kernel, a->stride, a->pad, a->upsample, (int)a->act,
+           a->bias != NULL, a->time != NULL, a->residual != NULL, a->gain.there ? " gain" : "",
+           product->only ? " by " : "", product->only ? way_name(product->only) : "", more);
 }
 
 /* --- timing candidates on a copy of the product --- */
@@ -91,7 +96,10 @@ static size_t trial_bytes(const struct cuda_device *device, const struct cuda_pr
     if (!is_product(&plan->ops[i]))
       continue;
     product_scratch(device, program, &plan->ops[i], scratch);
-    product_shape(program, &plan->ops[i], &product.args);
+    if (program->fused[i].product == FUSED_LAYERS)
+      product_fold_shape(&plan->ops[i], &product.args);
+    else
+      product_shape(program, &plan->ops[i], &product.args);
     product.args.x2 = product.args.residual = product.args.time = &there;
     size_t bytes = place_operands(NULL, scratch, &product);
     most = bytes > most ? bytes : most;
@@ -210,9 +218,10 @@ static enum outcome time_candidates(struct cuda_device *device, const struct pro
   return outcome;
 }
 
-static int list_candidates(const struct cuda_device *device, const struct gemm_args *args,
+static int list_candidates(const struct cuda_device *device, const struct product *product,
                            struct choice list[CANDIDATES_MAX]) {
-  const struct way *settled = find_settled(device, args);
+  const struct gemm_args *args = &product->args;
+  const struct way *settled = product->only ? product->only : find_settled(device, args);
   int count = 0;
   for (int i = 0; i < WAYS; i++)
     if (!settled || ways[i] == settled)
@@ -225,9 +234,9 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   struct choice list[CANDIDATES_MAX];
   struct product trial;
   char key[128];
-  int count = list_candidates(device, &product->args, list);
+  int count = list_candidates(device, product, list);
   struct choice best = list[0];
-  make_key(&product->args, key, sizeof key);
+  make_key(product, key, sizeof key);
   if (clock_seconds() >= program->tune_until || device->preparing.cramped || tuner_is_given(device->tuner))
     return best;
   if (make_trial(device, program, product, &trial) < 0) {
@@ -250,7 +259,7 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   char key[128];
   if (device->forced && device->forced->way->takes(device, &product->args, device->forced))
     return *device->forced;
-  make_key(&product->args, key, sizeof key);
+  make_key(product, key, sizeof key);
   if (program->tune_until > 0 && tuner_find(device->tuner, key, &choice) && (!settled || choice.way == settled) &&
       choice.way->takes(device, &product->args, &choice))
     return choice;
@@ -284,10 +293,22 @@ static int keep_choice(const struct cuda_device *device, struct cuda_program *pr
   return 0;
 }
 
+static int fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                struct product *product, struct error *err) {
+  switch (program->fused[index].product) {
+  case FUSED_LAYERS:
+    return product_fold(device, program, plan, index, product, err);
+  case FUSED_SHORTCUT:
+    return product_add(device, program, plan, index, product, err);
+  default:
+    return product_fill(device, program, plan, index, product, err);
+  }
+}
+
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err) {
   struct product product;
-  if (product_fill(device, program, plan, index, &product, err) < 0)
+  if (fill(device, program, plan, index, &product, err) < 0)
     return -1;
   if (product.has_prologue && !pad_pixels(&program->launches, &product.prologue) &&
       launches_append(&program->launches, &product.prologue, err) < 0)
@@ -296,7 +317,7 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
   int mark = program->launches.count;
   if (choice.way->append(device, &product, &choice, &program->launches, err) == 0)
     return keep_choice(device, program, index, &choice, err);
-  if (choice.way == ways[0])
+  if (choice.way == ways[0] || product.only)
     return -1;
   /* A library has refused the choice that was read from the tuning file, so choose anew. The candidates include the
    * first way (gemm.c), which can do every product. */

@@ -181,6 +181,84 @@ bool product_in_quarters(const struct gemm_args *args) {
          args->n * args->h * args->w >= ROWS_LEAST;
 }
 
+/* --- two linear layers as one product --- */
+
+void product_fold_shape(const struct op *op, struct gemm_args *shape) {
+  const struct op_linear *inner = &op[0].linear, *outer = &op[1].linear;
+  int rows = (int)tensor_rows(inner->x);
+  *shape = (struct gemm_args){.n = 1,
+                              .h = 1,
+                              .w = rows,
+                              .c = inner->x.c,
+                              .c2 = outer->x.c,
+                              .out_h = 1,
+                              .out_w = rows,
+                              .kernel = 1,
+                              .stride = 1,
+                              .residual_last = true,
+                              .act = ACT_NONE,
+                              .columns = outer->weight.n,
+                              .splits = 1};
+}
+
+static int index_of(struct tensor t) {
+  return tensor_exists(t) ? t.index : -1;
+}
+
+int product_fold(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                 struct product *product, struct error *err) {
+  const struct op *op = &plan->ops[index];
+  const struct op_linear *inner = &op[0].linear, *outer = &op[1].linear;
+  const struct folded_layers layers = {inner->weight.index, index_of(inner->bias), index_of(outer->bias), inner->x.c};
+  const struct tensor weights[] = {inner->weight, outer->weight}, vectors[] = {inner->bias, outer->bias};
+  struct gemm_args *args = &product->args;
+  float *bias;
+  bool ok = true;
+  *product = (struct product){.prologue = {.op = index},
+                              .only = &way_sm90,
+                              .weight = outer->weight.index,
+                              .bias = layers.bias,
+                              .set = program->set,
+                              .workspace = device->lane[program->lane].workspace,
+                              .arrivals = device->lane[program->lane].arrivals};
+  product_fold_shape(op, args);
+  args->x = optional(device, program, inner->x, ROLE_ANY, &ok, err);
+  args->x2 = optional(device, program, inner->residual, ROLE_ANY, &ok, err);
+  args->residual = optional(device, program, outer->residual, ROLE_ANY, &ok, err);
+  args->y = optional(device, program, outer->y, ROLE_ANY, &ok, err);
+  for (int i = 0; i < 2; i++) {
+    optional(device, program, weights[i], ROLE_MATRIX, &ok, err);
+    optional(device, program, vectors[i], ROLE_VECTOR, &ok, err);
+  }
+  if (!ok)
+    return -1;
+  args->weight = resource_folded(device, product->weight, layers, product->set, &bias, err);
+  args->bias = bias;
+  return args->weight ? 0 : -1;
+}
+
+/* --- a convolution with a second product --- */
+
+int product_add(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                struct product *product, struct error *err) {
+  const struct op_linear *o = &plan->ops[index].linear;
+  struct gemm_args *args = &product->args;
+  bool ok = true;
+  if (product_fill(device, program, plan, index + 1, product, err) < 0)
+    return -1;
+  product->only = &way_sm90;
+  args->residual = NULL;
+  args->more = (struct product_more){.x = optional(device, program, o->x, ROLE_ANY, &ok, err),
+                                     .x2 = optional(device, program, o->x2, ROLE_ANY, &ok, err),
+                                     .weight = optional(device, program, o->weight, ROLE_MATRIX, &ok, err),
+                                     .c = o->x.c,
+                                     .c2 = o->x2.c};
+  /* the second product's bias is added where a row of the time embedding would be */
+  if (ok && tensor_exists(o->bias))
+    ok = (args->time = resource_f16(device, o->bias.index, program->set, err)) != NULL;
+  return ok ? 0 : -1;
+}
+
 /* --- the launches of this program's kernels before and after a library's matrix product --- */
 
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,

@@ -13,6 +13,16 @@ size_t product_shape(const struct cuda_program *program, const struct op *op, st
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err);
 
+/* product_fold_shape fills *shape with the sizes, but no addresses, of the product that does two linear layers as one:
+ * op and the op behind it, whose input is the result of the first. product_fold fills *product for it. */
+void product_fold_shape(const struct op *op, struct gemm_args *shape);
+int product_fold(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                 struct product *product, struct error *err);
+
+/* Fills *product for the convolution behind op number `index`, with that op, a linear layer, as its second product. */
+int product_add(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                struct product *product, struct error *err);
+
 /* Returns how many bytes the product's input takes if both inputs are concatenated and upsampled in memory. */
 static inline size_t product_dense_bytes(const struct gemm_args *shape) {
   size_t bytes =

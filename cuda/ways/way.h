@@ -22,9 +22,10 @@ struct product {
   /* launch that makes the product's input by a norm or an activation; valid if has_prologue is true */
   struct launch prologue;
   bool has_prologue;
-  bool input_ends;  /* true: nothing reads the product's input later */
-  int weight, bias; /* indices of weight and bias in resources.list; -1 as `bias`: there is no bias */
-  int set;          /* 0 or 1: which of the two sets of weights is read (weight_merges.h) */
+  bool input_ends;        /* true: nothing reads the product's input later */
+  const struct way *only; /* the only way that may do the product; NULL: any */
+  int weight, bias;       /* indices of weight and bias in resources.list; -1 as `bias`: there is no bias */
+  int set;                /* 0 or 1: which of the two sets of weights is read (weight_merges.h) */
   void *scratch[SCRATCH_AREAS];
   void *workspace; /* device memory for parts of split sums, and for libraries; timing trials have memory of their own
                     * for that */

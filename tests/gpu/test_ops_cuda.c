@@ -44,6 +44,11 @@ static void opened_apart(struct device *device) {
   cuda_device(device)->apart = true;
 }
 
+static void opened_together(struct device *device) {
+  opened(device);
+  cuda_device(device)->together = true;
+}
+
 static void opened_to_tune(struct device *device) {
   limit(cuda_device(device));
   cuda_device(device)->tune_always = true;
@@ -80,7 +85,10 @@ static bool is_forced(const struct launch *launch, const struct op *op) {
 }
 
 static void prepared(const struct program *base) {
-  const struct launches *launches = &((const struct cuda_program *)base)->launches;
+  const struct cuda_program *program = (const struct cuda_program *)base;
+  const struct launches *launches = &program->launches;
+  for (int i = 0; i < base->plan->op_count; i++)
+    tally.fused += program->fused[i].product;
   for (int i = 0; i < launches->count; i++) {
     const struct launch *launch = &launches->list[i];
     int way = find_way(launch);
@@ -173,9 +181,31 @@ static int run(const char *what, const char *prefix, const struct op_test_option
   return failed;
 }
 
+/* Runs the cases of ops that are one product by each kernel of sm90 that takes them. */
+static int run_joined(struct op_test_options options) {
+  enum { FEWEST = 15 };
+  int failed = 0, done = 0;
+  options.opened = opened_together;
+  for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
+    if (cases[i].choice.way != &way_sm90)
+      continue;
+    forced = &cases[i].choice;
+    sms = cases[i].sms;
+    failed += run(cases[i].name, "fused shortcuts", &options, NULL);
+    done += tally.forced > 0;
+    failed += run(cases[i].name, "fused linear layers", &options, NULL);
+  }
+  forced = NULL;
+  sms = 0;
+  if (done >= FEWEST)
+    return failed;
+  printf("FAIL shortcuts: by %d kernels, fewer than %d\n", done, FEWEST);
+  return failed + 1;
+}
+
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, struct op_test_options options) {
-  enum { FEWEST = 34 };
+  enum { FEWEST = 60 };
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
   printf("%d launches of several ops\n", fused);
   if (sm90 && !options.apart && fused < FEWEST) {
@@ -188,7 +218,7 @@ static int run_fused(bool sm90, struct op_test_options options) {
     printf("FAIL op by op: %d launches of several ops\n", tally.fused);
     failed++;
   }
-  return failed;
+  return failed + (sm90 ? run_joined(options) : 0);
 }
 
 /* Runs one kernel on the cases that begin with prefix, or on all convolutions and linear layers. It is a failure if the

@@ -75,6 +75,38 @@ static void build_leave(struct op_test *t, const void *argument) {
   test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, h) : y);
 }
 
+/* Two linear layers with residuals, as at the end of a transformer whose rows are too many for the kernels above. */
+struct fold_case {
+  int n, h, w;
+  int width, c, out;
+  bool no_biases;
+  bool read_inside; /* the result between them is read again, so that they cannot be one */
+  enum fill fill;
+};
+
+static void build_fold(struct op_test *t, const void *argument) {
+  const struct fold_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->width, ELEMENT_DEVICE, c->fill);
+  struct tensor between = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct tensor residual = test_input(t, c->n, c->h, c->w, c->out, ELEMENT_DEVICE, FILL_NORMAL);
+  struct tensor h = linear(t, x, c->c, no_prologue, !c->no_biases, ACT_NONE, between);
+  struct tensor y = linear(t, h, c->out, no_prologue, !c->no_biases, ACT_NONE, residual);
+  test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, h) : y);
+}
+
+static const struct fold_case fold_cases[] = {
+    {1, 16, 16, 1280, 320, 320},
+    {1, 8, 8, 2560, 640, 640},
+    {2, 5, 7, 256, 64, 64, .no_biases = true},
+    {3, 4, 12, 768, 192, 192, .fill = FILL_OFFSET},
+    {1, 7, 5, 40, 72, 88},
+    {1, 1, 1, 8, 8, 8, .fill = FILL_CONSTANT},
+    {1, 9, 9, 128, 64, 48, .fill = FILL_LARGE},
+    {1, 6, 6, 256, 64, 64, .read_inside = true},
+    {1, 4, 4, 1280, 1280, 1280},
+    {1, 4, 4, 2560, 1280, 1280},
+};
+
 static const struct rows_case enter_cases[] = {
     {1, 16, 16, 128, 32, 3},
     {1, 8, 8, 192, 32, 3},
@@ -183,8 +215,58 @@ static const struct norm_conv_case norm_conv_cases[] = {
     {1, 40, 40, 128, 0, 32, 32, ACT_SILU},
 };
 
+/* --- a residual block's second convolution and its shortcut --- */
+
+struct shortcut_case {
+  int n, h, w, c, in, skip, out; /* in and skip: channels of the block's inputs; skip 0: it has one input */
+  bool bare;                     /* only weights, no biases */
+  bool read_inside;              /* the shortcut's result is read again */
+  bool norm;
+  enum fill fill;
+};
+
+static void build_shortcut(struct op_test *t, const void *argument) {
+  const struct shortcut_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->in, ELEMENT_DEVICE, c->fill), skip = none;
+  struct tensor h = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, FILL_NORMAL);
+  if (c->skip)
+    skip = test_input(t, c->n, c->h, c->w, c->skip, ELEMENT_DEVICE, FILL_NORMAL);
+  struct op_linear linear_op = {.x = x, .x2 = skip, .weight = test_weight(t, c->out, 1, c->in + c->skip)};
+  struct op_conv op = {.x = h, .stride = 1, .pad = 1, .weight = test_weight(t, c->out, 3, c->c)};
+  if (c->norm)
+    op.prologue = (struct prologue){.norm = NORM_GROUP, .act = ACT_SILU, .groups = 8, .eps = 1e-5f};
+  if (!c->bare) {
+    linear_op.bias = test_vector(t, c->out, 0);
+    op.bias = test_vector(t, c->out, 0);
+  }
+  op.residual = plan_linear(&t->plan, "shortcut", linear_op);
+  struct tensor y = plan_conv(&t->plan, "conv", op);
+  test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, h) : y);
+  if (c->read_inside)
+    test_output(t, linear(t, op.residual, 8, no_prologue, false, ACT_NONE, none));
+}
+
+static const struct shortcut_case shortcut_cases[] = {
+    {1, 16, 16, 320, 640, 320, 320, .norm = true},
+    {1, 32, 32, 80, 160, 0, 80},
+    {1, 8, 8, 640, 640, 640, 640, .norm = true},
+    {2, 5, 7, 72, 40, 88, 160, .bare = true},
+    {3, 3, 2, 64, 8, 0, 80, .norm = true, .fill = FILL_OFFSET},
+    {1, 1, 1, 8, 8, 8, 80},
+    {1, 9, 17, 160, 200, 120, 240, .fill = FILL_LARGE},
+    {1, 64, 64, 16, 64, 0, 80},
+    {3, 16, 12, 64, 128, 64, 320, .norm = true},
+    {1, 8, 8, 80, 80, 0, 80, .read_inside = true},
+    {1, 8, 8, 80, 64, 0, 88},
+};
+
 const struct op_cases op_cases_fused[] = {
-    OP_CASES("fused norm conv", build_norm_conv, norm_conv_cases), OP_CASES("fused enter", build_enter, enter_cases),
-    OP_CASES("fused attend", build_attend, attend_cases),          OP_CASES("fused leave", build_leave, leave_cases),
-    OP_CASES("fused blocks", build_blocks, block_cases),           {0},
+    OP_CASES("fused shortcuts", build_shortcut, shortcut_cases),
+    OP_CASES("fused norm conv", build_norm_conv, norm_conv_cases),
+    OP_CASES("fused enter", build_enter, enter_cases),
+    OP_CASES("fused attend", build_attend, attend_cases),
+    OP_CASES("fused leave", build_leave, leave_cases),
+    OP_CASES("fused linear layers", build_fold, fold_cases),
+    OP_CASES("fused blocks", build_blocks, block_cases),
+    {0},
 };
