@@ -360,10 +360,15 @@ static const struct pattern {
    * number of launches. NULL: the launch is a product (struct fused). */
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
   int product; /* kind of product (struct fused) */
+  bool sm90;   /* true: needs compute capability 9.0, for clusters or for kernels of product_sm90.cu */
 } patterns[] = {
-    {match_norm_conv, prepare_norm_conv},   {match_block, prepare_block}, {match_enter, prepare_enter},
-    {match_attend, prepare_attend},         {match_leave, prepare_leave}, {match_fold, NULL, FUSED_LAYERS},
-    {match_shortcut, NULL, FUSED_SHORTCUT},
+    {match_norm_conv, prepare_norm_conv, .sm90 = true},
+    {match_block, prepare_block},
+    {match_enter, prepare_enter},
+    {match_attend, prepare_attend},
+    {match_leave, prepare_leave, .sm90 = true},
+    {match_fold, NULL, FUSED_LAYERS, .sm90 = true},
+    {match_shortcut, NULL, FUSED_SHORTCUT, .sm90 = true},
 };
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
 
@@ -389,12 +394,12 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
   if (!program->fused)
     return error_set(err, STATUS_FAILED, "out of memory");
-  /* the fused kernels need compute capability 9.0; tests may also switch them off */
-  bool able = device->product.encode_tiled && (!device->forced || device->together) && !device->apart;
+  bool able = (!device->forced || device->together) && !device->apart; /* tests may switch fused kernels off */
+  bool sm90 = device->product.encode_tiled;
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;
     for (int j = 0; j < PATTERNS && !count; j++) {
-      if (device->forced && !patterns[j].product)
+      if ((device->forced && !patterns[j].product) || (patterns[j].sm90 && !sm90))
         continue;
       count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
       if (count)

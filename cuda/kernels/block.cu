@@ -170,12 +170,12 @@ bool aligned(const void *pointer) {
 } // namespace
 
 /* Returns true for pictures so small that all their tiles are calculated at the same time. For larger ones three
- * separate convolutions (halo_sm90.cu) are faster. */
+ * separate convolutions (halo_sm90.cu, narrow.cu) are faster. */
 bool block_supported(const struct launch_queue *queue, const struct block_args *a) {
   using T = tile<8, 4>;
   long tiles = (long)a->n * blocks_for((size_t)a->w, T::WIDTH) * blocks_for((size_t)a->h, T::HEIGHT);
-  return queue->overlap && a->c == C && tiles <= queue->sms && aligned(a->x) && aligned(a->y) &&
-         aligned(a->weight[0]) && aligned(a->weight[1]) && aligned(a->weight[2]);
+  return a->c == C && tiles <= queue->sms && aligned(a->x) && aligned(a->y) && aligned(a->weight[0]) &&
+         aligned(a->weight[1]) && aligned(a->weight[2]);
 }
 
 cudaError_t launch_block(const struct launch_queue *queue, const struct block_args *a) {

@@ -12,8 +12,9 @@
 #define CLUSTERS 1
 #endif
 
-/* Enqueues kernel<<<grid, threads, shared>>>(args) in clusters of `cluster` thread blocks. The kernel may start before
- * the preceding kernel in the stream has ended (programmatic dependent launch). */
+/* Enqueues kernel<<<grid, threads, shared>>>(args) in clusters of `cluster` thread blocks, which is 1 on GPUs without
+ * clusters. If queue->overlap is set, the kernel may start before the preceding kernel in the stream has ended
+ * (programmatic dependent launch). */
 template <typename... Parameters, typename... Arguments>
 static cudaError_t launch_cluster(const struct launch_queue *queue, void (*kernel)(Parameters...), dim3 grid,
                                   int threads, size_t shared, int cluster, Arguments... arguments) {
@@ -30,7 +31,7 @@ static cudaError_t launch_cluster(const struct launch_queue *queue, void (*kerne
   config.dynamicSmemBytes = shared;
   config.stream = queue->stream;
   config.attrs = attributes;
-  config.numAttrs = cluster > 1 ? 2 : 1;
+  config.numAttrs = cluster > 1 ? 2 : queue->overlap ? 1 : 0;
   cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   return status == cudaSuccess ? cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...) : status;
 }
@@ -122,6 +123,14 @@ static __device__ __forceinline__ void store_transposed(void *row, uint32_t firs
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(shared_address(row)), "r"(first),
                "r"(second)
                : "memory");
+#else
+  const uint32_t two[2] = {first, second};
+  int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    uint32_t to = __shfl_sync(0xffffffffu, shared_address(row), i / 2 * 8 + lane % 4 * 2 + i % 2) + lane / 4 * 2;
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"((uint16_t)(two[i / 2] >> i % 2 * 16)) : "memory");
+  }
 #endif
 }
 

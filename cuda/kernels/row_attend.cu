@@ -10,9 +10,12 @@ namespace {
 constexpr int TOKENS = 80, HEAD = 64, SCORES_PITCH = TOKENS + 8, PROBABILITIES_PITCH = TOKENS + 8;
 
 template <int C> struct attend_memory {
-  __half k[TOKENS * PAIR_PITCH<C>], v[TOKENS * PITCH<C>];
+  union {
+    __half k[TOKENS * PAIR_PITCH<C>];
+    __half probabilities[C / HEAD][TILE * PROBABILITIES_PITCH]; /* stored when all scores are there */
+  };
+  __half v[TOKENS * PITCH<C>];
   __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
-  __half probabilities[C / HEAD][TILE * PROBABILITIES_PITCH];
   float scores[C / HEAD][TILE * SCORES_PITCH];
   float2 norm[C];
 };
@@ -181,6 +184,7 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
 }
 
 template <int C> cudaError_t launch_attend(const struct launch_queue *queue, const struct row_attend *a) {
+  static_assert(sizeof(attend_memory<C>) <= 99 * 1024, "the limit of compute capability 8.6, 8.9 and 12.0");
   return launch_cluster(queue, attend_kernel<C>, dim3((unsigned)(a->n * a->rows / TILE)), 2 * C,
                         sizeof(attend_memory<C>), 1, *a);
 }
@@ -188,10 +192,11 @@ template <int C> cudaError_t launch_attend(const struct launch_queue *queue, con
 } // namespace
 
 bool row_attend_supported(const struct launch_queue *queue, const struct row_attend *a) {
-  return has_rows(queue, a->c, a->rows) && a->heads * HEAD == a->c && a->tokens >= 1 && a->tokens <= TOKENS &&
-         a->k_row < 1 << 20 && a->v_row < 1 << 20 && a->k_row % 8 == 0 && a->v_row % 8 == 0 && a->k_batch % 8 == 0 &&
-         a->v_batch % 8 == 0 && aligned(a->x) && aligned(a->residual) && aligned(a->k) && aligned(a->v) &&
-         aligned(a->y) && aligned(a->first.weight) && aligned(a->query.weight) && aligned(a->last.weight);
+  return has_rows(a->c, a->rows) && are_few(queue, (long)a->n * a->rows / TILE) && a->heads * HEAD == a->c &&
+         a->tokens >= 1 && a->tokens <= TOKENS && a->k_row < 1 << 20 && a->v_row < 1 << 20 && a->k_row % 8 == 0 &&
+         a->v_row % 8 == 0 && a->k_batch % 8 == 0 && a->v_batch % 8 == 0 && aligned(a->x) && aligned(a->residual) &&
+         aligned(a->k) && aligned(a->v) && aligned(a->y) && aligned(a->first.weight) && aligned(a->query.weight) &&
+         aligned(a->last.weight);
 }
 
 cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row_attend *a) {

@@ -162,10 +162,11 @@ template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue
 }
 
 template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
-  /* SHARED: number of thread blocks in a cluster that share the reading of a picture. For small pictures each thread
-   * block works alone: reading such a picture takes no longer than exchanging sums. */
+  /* SHARED: number of thread blocks in a cluster. One thread block reads a small picture as fast as a cluster exchanges
+   * its sums, so for small pictures each thread block works alone, and so it does where there are no clusters. */
   enum { SHARED = 8 };
-  return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
+  bool shared = queue->overlap && a->groups && a->rows % (SHARED * TILE) == 0;
+  return shared ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
 }
 
 } // namespace
@@ -178,8 +179,8 @@ bool row_enter_has_norm(int rows, int c) {
 }
 
 bool row_enter_supported(const struct launch_queue *queue, const struct row_enter *a) {
-  return has_rows(queue, a->c, a->rows) && a->columns % a->c == 0 && aligned(a->x) && aligned(a->y) && aligned(a->z) &&
-         aligned(a->first.weight) && aligned(a->second.weight) &&
+  return has_rows(a->c, a->rows) && are_few(queue, (long)a->n * a->rows / TILE) && a->columns % a->c == 0 &&
+         aligned(a->x) && aligned(a->y) && aligned(a->z) && aligned(a->first.weight) && aligned(a->second.weight) &&
          (!a->groups || (a->c % a->groups == 0 && row_enter_has_norm(a->rows, a->c)));
 }
 

@@ -158,8 +158,8 @@ cudaError_t launch_leave(const struct launch_queue *queue, const struct row_leav
 bool row_leave_supported(const struct launch_queue *queue, const struct row_leave *a) {
   /* Largest number of rows. Every cluster reads all weights, so for more rows separate launches are faster. */
   const int most = a->c == 128 ? 1024 : 256;
-  return has_rows(queue, a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) && aligned(a->y) &&
-         aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
+  return queue->overlap && has_rows(a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) &&
+         aligned(a->y) && aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
 }
 
 cudaError_t launch_row_leave(const struct launch_queue *queue, const struct row_leave *a) {

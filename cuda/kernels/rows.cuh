@@ -270,8 +270,15 @@ inline bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;
 }
 
-inline bool has_rows(const struct launch_queue *queue, int c, int rows) {
-  return queue->overlap && (c == 128 || c == 192) && rows % TILE == 0;
+inline bool has_rows(int c, int rows) {
+  return (c == 128 || c == 192) && rows % TILE == 0;
+}
+
+/* Returns true if `tiles` thread blocks, each with TILE rows, are few enough that one launch is faster than several.
+ * Every thread block loads all weights. With overlapping launches this was measured, up to the largest pictures. */
+inline bool are_few(const struct launch_queue *queue, long tiles) {
+  const long most = 4;
+  return queue->overlap || tiles <= most * queue->sms;
 }
 
 } // namespace rows
