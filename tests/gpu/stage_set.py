@@ -156,6 +156,15 @@ class Set:
             time.sleep(0.05)
         self.measured.append(self.measure())
 
+    def play_on(self):
+        """Plays. Returns False if the program ended meanwhile; what was measured until then is reported all the same."""
+        try:
+            self.play()
+        except (OSError, EOFError) as error:
+            print(f"  the program ended after {time.monotonic() - self.begun:.0f} s: {error!r}")
+            return False
+        return True
+
     def stop(self):
         for client in self.clients:
             client.stop()
@@ -205,6 +214,7 @@ class Set:
         print("  alerts: " + (", ".join(sorted(self.alerts)) or "none"))
         for warning in sorted(set(re.findall(r"reverie: .*(?:cannot|failed|error).*", log)))[:10]:
             print("  " + warning[:160])
+        self.measured += [self.measured[-1]] * (EIGHTHS + 1 - len(self.measured))
         (third, files, _), (half, _, _), (end, left, _) = (self.measured[eighth] for eighth in (3, 4, EIGHTHS))
         grown, later = ((end / before - 1) * 100 for before in (third, half))
         missed = self.last["missed"] - self.first["missed"]
@@ -236,9 +246,9 @@ def main():
     try:
         show.prepare()
         show.begin()
-        show.play()
+        whole = show.play_on()
         show.stop()
-        good = show.report()
+        good = show.report() and whole
     finally:
         show.stop()
         place.close()
