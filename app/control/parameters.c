@@ -235,9 +235,10 @@ int parameters_set_number(struct parameters *values, enum parameter id, int inde
   char given[32];
   if (parameter_check_index(id, index, err))
     return -1;
-  snprintf(given, sizeof given, "%.17g", number);
-  if (!parameter_is_valid(&parameter_table[id], number))
+  if (!parameter_is_valid(&parameter_table[id], number)) {
+    snprintf(given, sizeof given, "%.17g", number);
     return parameter_refuse(id, index, given, err);
+  }
   store(values, id, index, number);
   parameters_mark(values, id, index);
   return 0;
@@ -259,9 +260,10 @@ int parameters_set_size(struct parameters *values, enum parameter id, int index,
   char given[32];
   if (parameter_check_index(id, index, err))
     return -1;
-  snprintf(given, sizeof given, "%dx%d", width, height);
-  if (row->type != TYPE_SIZE || fmin(width, height) < row->min || fmax(width, height) > row->max)
+  if (row->type != TYPE_SIZE || fmin(width, height) < row->min || fmax(width, height) > row->max) {
+    snprintf(given, sizeof given, "%dx%d", width, height);
     return parameter_refuse(id, index, given, err);
+  }
   *(struct parameter_size *)field(values, id, index) = (struct parameter_size){width, height};
   parameters_mark(values, id, index);
   return 0;

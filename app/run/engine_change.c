@@ -22,8 +22,11 @@ static void begin_pace(struct loop *loop) {
 }
 
 /* Writes into the status what the user waits for. preparing: true: another size or step count, which `name` states, is
- * being prepared; false: the preparation has ended, and the first picture is awaited. */
+ * being prepared; false: the preparation has ended, and the first picture is awaited. These fields are compared without
+ * the lock, because only this thread writes them; while values move they are published for each frame. */
 static void publish_wait(struct loop *loop, bool preparing, const char *name) {
+  if (loop->status.preparing == preparing && !strcmp(loop->status.name, name))
+    return;
   pthread_mutex_lock(&loop->lock);
   loop->status.preparing = preparing;
   snprintf(loop->status.name, sizeof loop->status.name, "%s", name);
@@ -250,11 +253,10 @@ static void tell_wait(struct loop *loop, const struct engine_shape *wanted) {
   const struct preparer *preparer = &loop->handles.preparer;
   bool preparing = preparer->errand.busy && !preparer->releases && shapes_equal(&preparer->shape, wanted) &&
                    !shapes_equal(&loop->shape, wanted);
-  char name[sizeof loop->name];
-  snprintf(name, sizeof name, "%s", loop->name);
+  char wish[sizeof loop->name];
   if (preparing)
-    name_wish(loop, wanted, name, sizeof name);
-  publish_wait(loop, preparing, name);
+    name_wish(loop, wanted, wish, sizeof wish);
+  publish_wait(loop, preparing, preparing ? wish : loop->name);
 }
 
 void loop_change_handle(struct loop *loop, const struct moment *now) {
