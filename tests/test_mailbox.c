@@ -47,6 +47,19 @@ static void newest_wins(void **state) {
   mailbox_free(&mailbox);
 }
 
+/* Pictures that were made again of a frame, because values change while no frame comes, are no frames that were
+ * dropped. */
+static void pictures_made_again_are_not_dropped(void **state) {
+  (void)state;
+  struct mailbox mailbox;
+  mailbox_init(&mailbox);
+  for (int i = 1; i <= 4; i++)
+    mailbox_put(&mailbox, &(struct mail){.frame = flat_frame((uint8_t)i, WIDTH, HEIGHT), .again = i > 1});
+  assert_int_equal(mailbox_count(&mailbox).put, 4);
+  assert_int_equal(mailbox_count(&mailbox).dropped, 1);
+  mailbox_free(&mailbox);
+}
+
 /* A frame that was taken does not change while the writer goes on. */
 static void taken_frame_lasts(void **state) {
   (void)state;
@@ -239,11 +252,17 @@ static void two_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_wins),           cmocka_unit_test(taken_frame_lasts),
-      cmocka_unit_test(carries_the_input_too), cmocka_unit_test(nothing_is_copied),
-      cmocka_unit_test(peek_leaves_it_there),  cmocka_unit_test(waiting_ends_in_time),
-      cmocka_unit_test(a_reader_is_woken),     cmocka_unit_test(closed_gives_the_last_one_first),
-      cmocka_unit_test(two_threads),           cmocka_unit_test(a_writer_waits_until_it_is_done),
+      cmocka_unit_test(newest_wins),
+      cmocka_unit_test(pictures_made_again_are_not_dropped),
+      cmocka_unit_test(taken_frame_lasts),
+      cmocka_unit_test(carries_the_input_too),
+      cmocka_unit_test(nothing_is_copied),
+      cmocka_unit_test(peek_leaves_it_there),
+      cmocka_unit_test(waiting_ends_in_time),
+      cmocka_unit_test(a_reader_is_woken),
+      cmocka_unit_test(closed_gives_the_last_one_first),
+      cmocka_unit_test(two_threads),
+      cmocka_unit_test(a_writer_waits_until_it_is_done),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   host_pictures_free(&pictures);

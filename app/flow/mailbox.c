@@ -32,7 +32,7 @@ void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   mailbox->newest = *mail;
   mailbox->newest.put_ns = now_ns;
   mailbox->put++;
-  mailbox->dropped += mailbox->full;
+  mailbox->dropped += mailbox->full && !replaced.again;
   mailbox->full = true;
   mailbox->undone = true;
   pthread_mutex_unlock(&mailbox->lock);

@@ -49,7 +49,7 @@ struct mailbox {
   bool undone; /* true: the reader has not called mailbox_done since the newest frame was put into the mailbox */
   pthread_cond_t done;
   /* put: number of all frames that were put into the mailbox; dropped: number of frames that were replaced before the
-   * reader took them */
+   * reader took them, without those that were made again of an earlier input (mail.again) */
   long put, dropped;
 };
 
