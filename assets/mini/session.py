@@ -1,4 +1,4 @@
-"""What holds a training session together: averages of the weights, the clock, checkpoints."""
+"""What holds a training session together: averages of the weights, the clock, the guard, checkpoints."""
 import math
 import os
 import time
@@ -86,6 +86,41 @@ class Clock:
 
     def rate(self, part, warm_up):
         return min(1., self.steps / warm_up) * (.5 + .5 * math.cos(math.pi * part)) + .004
+
+
+class Guard:
+    """Takes a training whose loss runs away back to its last good weights, and halves the rate.
+
+    A U-Net that was trained often can fall apart within some hundred steps at a rate that suited it before: it then
+    predicts nothing but the mean of all pictures, and never learns again.
+    """
+
+    def __init__(self, group, modules, optimisers, averages):
+        self.group, self.modules, self.optimisers, self.averages = group, modules, optimisers, averages
+        self.rate, self.best, self.kept = 1., float('inf'), []
+
+    def _tensors(self):
+        for module in self.modules:
+            yield from module.parameters()
+        for opt in self.optimisers:
+            for state in opt.state.values():
+                yield from state.values()
+        for average in self.averages:
+            yield from average.mean
+
+    @torch.no_grad()
+    def check(self, loss):
+        """loss: the mean since the last check. Returns True if everything went back. All processes decide alike."""
+        loss, = self.group.first(loss)
+        if self.kept and not loss <= 1.3 * self.best:          # not a number counts as too high
+            for tensor, held in self.kept:
+                tensor.copy_(held)
+            self.rate *= .5
+            return True
+        self.best = min(self.best, loss)
+        if loss <= 1.1 * self.best:
+            self.kept = [(tensor, tensor.detach().clone()) for tensor in self._tensors()]
+        return False
 
 
 def write_checkpoint(path, phase, clock, modules, optimisers):

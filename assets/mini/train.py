@@ -12,8 +12,8 @@
 
 The parts: data.py (pictures), targets.py and looks.py (what the styles look like, from filters.py), exemplars.py (style
 pictures), batches.py, nets.py, text.py (prompts, tokenizer), model.py (schedule, export, drawing), losses.py, session.py
-(averages, clock, checkpoints), group.py (several GPUs), evaluate.py (figures and sheets); this file holds the training
-itself.
+(averages, clock, guard, checkpoints), group.py (several GPUs), evaluate.py (figures and sheets); this file holds the
+training itself.
 
 The method in short. The model restyles a frame in one step: the U-Net gets pure noise and the encoded frame and
 predicts the latent of the finished picture. Every texture of the target is a fixed function of that noise
@@ -43,7 +43,7 @@ from batches import Maker, Prompts
 from evaluate import check, evaluate, look, psnr
 from losses import picture_loss
 from model import CUDA, DEVICE, START, Model, Schedule, export, log
-from session import Average, Clock, clip, optimiser, read_checkpoint, write_checkpoint
+from session import Average, Clock, Guard, clip, optimiser, read_checkpoint, write_checkpoint
 
 NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
 
@@ -178,6 +178,7 @@ def train_unet(group, maker, ae, parts, tokenizer, args, saved, mean, checkpoint
         read_checkpoint(saved, modules, optimisers)
     group.spread(*modules)
     averages = [Average(*both) for both in zip((*parts, ae.decoder), mean or (None,) * 5)]
+    guard = Guard(group, [*parts, ae.decoder, critic], optimisers, averages)
     uses, slots = 3, [dict(left=0) for _ in range(6)]
     clock = Clock(group, lambda: args.until - (time.time() - START), args, saved)
     sums, seen = torch.zeros(5, device=DEVICE), 0
@@ -192,7 +193,7 @@ def train_unet(group, maker, ae, parts, tokenizer, args, saved, mean, checkpoint
             return False
         for entry in opt.param_groups:
             ready = min(1., part / .08) if entry['scale'] < 1 else 1.     # the decoder joins in gently
-            entry['lr'] = args.rate * entry['scale'] * ready * clock.rate(part, 200)
+            entry['lr'] = args.rate * guard.rate * entry['scale'] * ready * clock.rate(part, 200)
         slot = slots[clock.calls % len(slots)]
         if slot['left'] == 0:
             frames, damaged, made, noise, pictures = (x.clone() for x in maker())
@@ -264,6 +265,8 @@ def train_unet(group, maker, ae, parts, tokenizer, args, saved, mean, checkpoint
         if clock.calls in (1, 2) or clock.steps % args.log_every == 0:
             log('unet step %d (%.0f%%) latent %.4f picture %.4f steady %.4f first-step mse %.4f, with a style picture %.4f, %.0f samples/s' % (
                 clock.steps, 100 * part, *(sums / seen).tolist(), clock.speed(maker.count)))
+            if clock.calls > 2 and guard.check((sums / seen)[3].item()):
+                log('the loss ran away: back to the last good weights, at %g times the rate' % guard.rate)
             sums.zero_()
             seen = 0
     for average in averages:
@@ -340,8 +343,29 @@ def train_one(group, root, out, args):
         log('exported')
 
 
+def check_guard():
+    """A loss that runs away takes weights, moments and averages back."""
+    layer = torch.nn.Linear(3, 2)
+    opt = optimiser(layer.parameters(), (.9, .98))
+    guard = Guard(groups.Group(), [layer], [opt], [Average(layer)])
+
+    def step():
+        layer(torch.ones(1, 3)).sum().backward()
+        opt.step()
+        guard.averages[0].update()
+    step()
+    assert not guard.check(1.)
+    held = [tensor.detach().clone() for tensor in guard._tensors()]
+    for loss, rate in ((1.2, None), (1.31, .5), (float('nan'), .25)):
+        step()
+        assert guard.check(loss) == (rate is not None)
+        assert rate is None or guard.rate == rate
+        assert all(map(torch.equal, held, guard._tensors())) == (rate is not None)
+
+
 def selftest(out, args):
     """Train a few steps on made-up pictures, export, draw and evaluate: does the machinery hold together?"""
+    check_guard()
     root = os.path.join(out, 'data')
     for folder in ('images', 'cutouts', 'clips/a'):
         os.makedirs(os.path.join(root, folder), exist_ok=True)
