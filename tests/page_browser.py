@@ -144,12 +144,21 @@ def sliders(page, program):
     program.wait("strength", lambda value: 0.6 < value < 0.9)
     shown = "Number(document.querySelector('input[name=strength]').value)"
     until("the page's number is the program's", lambda: page.evaluate(shown) == program.get("strength"))
+    page.tap("input[name=strength]")
+    page.evaluate("document.activeElement.select()")
+    page.press("Backspace", 8)
+    page.press("Enter", 13, "\r")
+    until("a number that was deleted is there again", lambda: page.evaluate(shown) == program.get("strength"))
 
 
 def prompts(page, program):
     page.tap("input[name='prompt[2]']")
     page.wait("document.activeElement.name === 'prompt[2]' && document.activeElement.offsetWidth > 0.8 * innerWidth")
-    page.write("Ein Fuchs im Schnee, \u5c71")
+    page.write("Ein Fuchs")
+    page.evaluate("document.activeElement.dispatchEvent(new Event('change'))")
+    program.wait("prompt[2]", lambda words: words == "Ein Fuchs")
+    page.write("Ein Fuchs im Schnee, \u5c71")  # what comes a moment after words were sent does not take back later ones
+    page.evaluate("document.activeElement.dispatchEvent(new FocusEvent('blur'))")  # the window, not the words, are left
     program.set("prompt[2]", "what somebody else writes")
     page.wait("values.get('prompt[2]') === 'what somebody else writes'")
     page.evaluate("new Promise((later) => setTimeout(later, 2 * HELD_MS))")  # what is typed stays
@@ -317,6 +326,9 @@ def lost_and_found(page, program, reverie, folder):
     os.kill(program.process.pid, signal.SIGSTOP)
     page.evaluate("heardAt -= SILENT_MS")
     page.wait(lost)
+    page.wait("socket.readyState === WebSocket.CONNECTING")
+    page.evaluate("socket.isOld = true; heardAt -= SILENT_MS")
+    page.wait("!socket.isOld")  # a connection that does not come about is given up, too
     os.kill(program.process.pid, signal.SIGCONT)
     page.wait(back)
     program.end()

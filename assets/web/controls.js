@@ -8,7 +8,10 @@ const HELD_MS = 400; /* a control just used is not moved by what comes */
 function show(name, element, put) {
   let usedAt = -HELD_MS, timer, typing = false;
   const use = () => { usedAt = performance.now(); };
-  const putLater = (ms) => { timer = setTimeout(() => put(values.get(name)), ms); };
+  const putLater = (ms) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { if (!typing) put(values.get(name)); }, ms);
+  };
   element.addEventListener("input", () => {
     use();
     typing = ["text", "number"].includes(element.type);
@@ -16,9 +19,10 @@ function show(name, element, put) {
   element.addEventListener("change", () => {
     use();
     typing = false;
+    if (element.type === "number" && element.value === "") putLater(HELD_MS); /* nothing was sent */
   });
   element.addEventListener("blur", () => {
-    if (!typing) return;
+    if (!typing || document.activeElement === element) return; /* a window that is left keeps its element */
     typing = false;
     putLater(HELD_MS);
   });

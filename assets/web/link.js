@@ -105,12 +105,14 @@ function connect(begin) {
   };
 }
 
-/* A connection may end without a word, as on a phone that slept. The program is asked for something where it says
- * nothing, and where it does not answer the connection is made anew: at once when somebody looks again. */
+/* A connection may end without a word, as on a phone that slept, or never come about, as with a machine that is off.
+ * The program is asked for something where it says nothing, and where it does not answer the connection is made anew: at
+ * once when somebody looks again. */
 function watchLink(begin) {
   const look = () => {
-    const open = socket.readyState === WebSocket.OPEN, silent = performance.now() - heardAt;
-    if (open && silent > SILENT_MS) {
+    const open = socket.readyState === WebSocket.OPEN, begun = socket.readyState === WebSocket.CONNECTING;
+    const silent = performance.now() - heardAt;
+    if ((open || begun) && silent > SILENT_MS) {
       socket.close();
       socket.onclose();
     } else if (open && silent > SILENT_MS / 3)
