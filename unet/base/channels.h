@@ -24,12 +24,12 @@ static inline bool frame_is_rgb(const struct frame *frame) {
 }
 
 static inline int channel_sample(const struct channel *channel, int x, int y) {
-  const uint8_t *at = channel->data + (long)y * channel->pitch + (long)x * channel->stride;
+  const uint8_t *at = channel->data + (ptrdiff_t)y * channel->pitch + (ptrdiff_t)x * channel->stride;
   return channel->ten_bits ? (at[0] | at[1] << 8) >> 6 : *at;
 }
 
 static inline void channel_store(const struct channel *channel, int x, int y, int value) {
-  uint8_t *at = channel->data + (long)y * channel->pitch + (long)x * channel->stride;
+  uint8_t *at = channel->data + (ptrdiff_t)y * channel->pitch + (ptrdiff_t)x * channel->stride;
   at[0] = (uint8_t)(channel->ten_bits ? value << 6 : value);
   if (channel->ten_bits)
     at[1] = (uint8_t)(value >> 2);
