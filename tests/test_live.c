@@ -216,9 +216,10 @@ static void test_render_gives_the_same(void **state) {
   start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
   freeze();
   quit_window();
-  program_expect(0, NULL, "render still.mkv same.mkv -y -c ffv1 --size 256x256 --seed 7 --frames 1");
-  double similar = similarity("shot.png", WHOLE, "same.mkv", WHOLE);
-  if (similar < 0.97)
+  /* A video would not do: the colours of its pictures have half the size. */
+  program_expect(0, NULL, "render still.mkv same.png -y --size 256x256 --seed 7 --frames 1");
+  double similar = similarity("shot.png", WHOLE, "same.png", WHOLE);
+  if (similar < 0.99)
     fail_msg("live and render: %.4f alike", similar);
 }
 
