@@ -281,6 +281,34 @@ def strokes(x, tx, ty, jitter, turn=0., sharpness=6., ways=SIX_WAYS):
     return total / weights
 
 
+def planted(e, detail, wide, narrow):
+    """The seeds of a pavement, one a square of 8 pixels: (x, y, how much it stands back).
+
+    One of the four seeds in a square of 16 leads. The other three stand back, by 1 where there is no detail and by 0
+    where there is. wide, narrow: how far the noise moves seeds where there is none and where there is, in pixels.
+    """
+    rows, cols = detail.shape[2] // 8, detail.shape[3] // 8
+    shift = .5 * torch.erf(e[:, :2].float() / 2 ** .5)                     # even in +-.5
+    at = lambda n: torch.arange(n, device=e.device, dtype=torch.float32)
+    row, col = torch.meshgrid(at(rows), at(cols), indexing='ij')
+    fine = F.avg_pool2d(detail, 8)[:, 0]
+    coarse = F.interpolate(F.avg_pool2d(fine[:, None], 2), size=(rows, cols), mode='nearest')[:, 0]
+    leads = ((row % 2 == 0) & (col % 2 == 0)).float()
+    reach = mix(torch.full_like(coarse, wide), torch.full_like(coarse, narrow), coarse)
+    home_x = (col + .5) * 8 + leads * 4 * (1 - coarse)                     # a lone tile sits in its square's middle
+    home_y = (row + .5) * 8 + leads * 4 * (1 - coarse)
+    return home_x + shift[:, 0] * reach, home_y + shift[:, 1] * reach, (1 - leads) * (1 - coarse)
+
+
+def settled(sx, sy, index, light, xx, yy):
+    """Seeds moved to the middle of their tile, whose pixels weigh as much as `light` says."""
+    own = index.flatten(1)
+    gather = lambda q: torch.zeros_like(light[:, :sx[0].numel()]).scatter_add_(1, own, q)
+    weight = gather(light) + 1e-3
+    middle = lambda q, home: (gather(light * q.flatten()[None]) + 1e-3 * home.flatten(1)) / weight
+    return middle(xx, sx).view_as(sx), middle(yy, sy).view_as(sy)
+
+
 def tiles(x, e, detail, edge):
     """A pavement of tiles of 16 pixels that part into tiles of 8 where `detail` (0 to 1) is high.
 
@@ -291,17 +319,8 @@ def tiles(x, e, detail, edge):
     """
     batch, _, height, width = x.shape
     rows, cols = height // 8, width // 8
-    shift = .5 * torch.erf(e[:, :2].float() / 2 ** .5)                     # even in +-.5
-    at = lambda n: torch.arange(n, device=x.device, dtype=torch.float32)
-    row, col = torch.meshgrid(at(rows), at(cols), indexing='ij')
-    fine = F.avg_pool2d(detail, 8)[:, 0]
-    coarse = F.interpolate(F.avg_pool2d(fine[:, None], 2), size=(rows, cols), mode='nearest')[:, 0]
-    leads = ((row % 2 == 0) & (col % 2 == 0)).float()
-    reach = mix(7. * torch.ones_like(coarse), torch.full_like(coarse, 3.2), coarse)
-    home_x = (col + .5) * 8 + leads * 4 * (1 - coarse)                     # a lone tile sits in its square's middle
-    home_y = (row + .5) * 8 + leads * 4 * (1 - coarse)
-    sx, sy = home_x + shift[:, 0] * reach, home_y + shift[:, 1] * reach
-    penalty = (1 - leads) * (1 - coarse) * 160.
+    sx, sy, follows = planted(e, detail, 7., 3.2)
+    penalty = follows * 160.
     xx, yy = (q[0, 0] for q in pixels(x))
     own_row, own_col = (yy / 8).long(), (xx / 8).long()
     light = (1 / (1 + 25 * edge))[:, 0].flatten(1)
@@ -321,11 +340,7 @@ def tiles(x, e, detail, edge):
                 other = torch.where(nearer, index, torch.where(between, k.expand_as(other), other))
                 best, index = torch.where(nearer, distance, best), torch.where(nearer, k.expand_as(index), index)
         if turn < 2:
-            own = index.flatten(1)
-            gather = lambda q: torch.zeros_like(px).scatter_add_(1, own, q)
-            weight = gather(light) + 1e-3
-            middle = lambda q, home: (gather(light * q.flatten()[None]) + 1e-3 * home.flatten(1)) / weight
-            sx, sy = middle(xx, sx).view_as(sx), middle(yy, sy).view_as(sy)
+            sx, sy = settled(sx, sy, index, light, xx, yy)
     place = lambda q, k: torch.gather(q.flatten(1), 1, k.flatten(1)).view(batch, 1, height, width)
     places = (place(q, k) for k in (index, other) for q in (sx, sy))
     return (index, best[:, None], second[:, None], *places)
@@ -351,17 +366,8 @@ def tesserae(x, e, detail, edge, tx, ty):
     """
     batch, _, height, width = x.shape
     rows, cols = height // 8, width // 8
-    shift = .5 * torch.erf(e[:, :2].float() / 2 ** .5)                     # even in +-.5
-    at = lambda n: torch.arange(n, device=x.device, dtype=torch.float32)
-    row, col = torch.meshgrid(at(rows), at(cols), indexing='ij')
-    fine = F.avg_pool2d(detail, 8)[:, 0]
-    coarse = F.interpolate(F.avg_pool2d(fine[:, None], 2), size=(rows, cols), mode='nearest')[:, 0]
-    leads = ((row % 2 == 0) & (col % 2 == 0)).float()
-    reach = mix(5. * torch.ones_like(coarse), torch.full_like(coarse, 1.6), coarse)
-    home_x = (col + .5) * 8 + leads * 4 * (1 - coarse)                     # a lone tile sits in its square's middle
-    home_y = (row + .5) * 8 + leads * 4 * (1 - coarse)
-    sx, sy = home_x + shift[:, 0] * reach, home_y + shift[:, 1] * reach
-    penalty = ((1 - leads) * (1 - coarse) * 200.).flatten(1)
+    sx, sy, follows = planted(e, detail, 5., 1.6)
+    penalty = (follows * 200.).flatten(1)
     turned = F.avg_pool2d(torch.cat([tx * tx - ty * ty, 2 * tx * ty], 1), 8)     # twice the angle: a mean is one
     angle = .5 * torch.atan2(turned[:, 1], turned[:, 0] + 1e-6)
     pc, ps = torch.cos(angle).flatten(1), torch.sin(angle).flatten(1)
@@ -383,11 +389,7 @@ def tesserae(x, e, detail, edge, tx, ty):
                 second = torch.where(nearer, best, torch.where(same, second, torch.minimum(second, distance)))
                 best, index = torch.where(nearer, distance, best), torch.where(nearer, k.expand_as(index), index)
         if turn < 2:
-            own = index.flatten(1)
-            gather = lambda q: torch.zeros_like(px).scatter_add_(1, own, q)
-            weight = gather(light) + 1e-3
-            middle = lambda q, home: (gather(light * q.flatten()[None]) + 1e-3 * home.flatten(1)) / weight
-            sx, sy = middle(xx, sx).view_as(sx), middle(yy, sy).view_as(sy)
+            sx, sy = settled(sx, sy, index, light, xx, yy)
     place = lambda q: torch.gather(q.flatten(1), 1, index.flatten(1)).view(batch, 1, height, width)
     return index, ((second.sqrt() - best.sqrt()) / 2)[:, None], xx - place(sx), yy - place(sy)
 
