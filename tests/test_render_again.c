@@ -173,10 +173,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_refused_resume),      cmocka_unit_test(test_resume_of_pipe),
       cmocka_unit_test(test_skipped_with_script), cmocka_unit_test(test_gaps_as_long_as_a_shard),
   };
-  if (argc != 2 || !clips_open())
-    return argc == 2 ? 77 : 2;
-  program_set(argv[1]);
-  int failed = cmocka_run_group_tests(tests, program_tiny_model, program_own_model);
-  clips_close();
-  return failed;
+  return program_run_tests(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -163,9 +163,9 @@ int program_own_model(void **state) {
 
 int program_run_tests(int argc, char **argv, const struct CMUnitTest *tests, size_t count) {
   if (argc != 2 || !clips_open())
-    return 77;
+    return argc == 2 ? 77 : 2;
   program_set(argv[1]);
-  int failed = _cmocka_run_group_tests("tests", tests, count, program_tiny_model, NULL);
+  int failed = _cmocka_run_group_tests("tests", tests, count, program_tiny_model, program_own_model);
   clips_close();
   return failed;
 }

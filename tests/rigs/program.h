@@ -41,7 +41,8 @@ int program_tiny_model(void **state);
 int program_own_model(void **state);
 
 /* The main function of tests that run the program, whose path is the only argument, on clips, with the tiny model.
- * Returns the exit status: the number of tests that failed, or 77 if there is no ffmpeg program. */
+ * Returns the exit status: the number of tests that failed, 77 if there is no ffmpeg program, or 2 if the arguments are
+ * wrong. */
 struct CMUnitTest;
 int program_run_tests(int argc, char **argv, const struct CMUnitTest *tests, size_t count);
 
