@@ -18,6 +18,17 @@ import time
 FFMPEG = ["ffmpeg", "-nostdin", "-v", "error", "-y"]
 
 
+class Stopped(Exception):
+    """Someone ended this script by SIGTERM; it reports what it has until then."""
+
+
+def stop_by_signal():
+    def stop(*_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what follows is not interrupted again
+        raise Stopped("stopped by SIGTERM")
+    signal.signal(signal.SIGTERM, stop)
+
+
 class Place:
     """A folder for files of a run, and the environment that leaves the user's own files alone. It goes at the end."""
 
@@ -72,6 +83,7 @@ class Ipc:
                 if process.poll() is not None or time.monotonic() > until:
                     raise SystemExit("stage: there is no IPC socket: " + pathlib.Path(log).read_text()[-3000:])
                 time.sleep(0.1)
+        self.socket.settimeout(60)  # a program that hangs is treated as one that has ended
         self.lines, self.number = self.socket.makefile("r"), 0
 
     def ask(self, *command):

@@ -20,10 +20,11 @@ import subprocess
 import sys
 import time
 
-from stage_rig import (Camera, Ipc, MidiClock, Osc, Page, Place, descriptors, free_port, make_clip, make_sound,
-                       resident_by_mapping, resident_mib, words_of)
+from stage_rig import (Camera, Ipc, MidiClock, Osc, Page, Place, Stopped, descriptors, free_port, make_clip, make_sound,
+                       resident_by_mapping, resident_mib, stop_by_signal, words_of)
 
 CAUSE_S = 2
+PATIENCE_S = 240  # for the first picture
 EIGHTHS = 8
 MOVED_MIB = 0.5  # what a mapping must have grown by to be named
 LISTED = 60  # how many skips are listed by their moments
@@ -109,7 +110,10 @@ class Set:
         for client in self.clients:
             client.start()
         self.ipc = Ipc(path("ipc"), self.process, self.log)
+        until = time.monotonic() + PATIENCE_S
         while not self.ipc.get("figures/shown"):  # the engine is ready, and a picture was shown
+            if time.monotonic() > until:
+                raise SystemExit(f"stage: no picture in {PATIENCE_S} s: " + pathlib.Path(self.log).read_text()[-3000:])
             time.sleep(0.1)
 
     def watch(self):
@@ -146,7 +150,7 @@ class Set:
             rounds += [(60 * number + 40, "the camera dies", lambda s: (s.camera.end(), True)),
                        (60 * number + 45, "the camera is back", lambda s: (s.camera.begin(), True))]
         rounds = sorted((one for one in rounds if one[0] < length - 2), key=lambda one: one[0])
-        self.measured = []
+        self.measured = [self.measure()]
         while (now := time.monotonic() - begun) < length:
             while rounds and rounds[0][0] <= now:
                 self.act(*rounds.pop(0)[1:])
@@ -157,11 +161,12 @@ class Set:
         self.measured.append(self.measure())
 
     def play_on(self):
-        """Plays. Returns False if the program ended meanwhile; what was measured until then is reported all the same."""
+        """Plays. Returns False if the program ended or stood still meanwhile, or this script is ended; what was
+        measured until then is reported all the same."""
         try:
             self.play()
-        except (OSError, EOFError) as error:
-            print(f"  the program ended after {time.monotonic() - self.begun:.0f} s: {error!r}")
+        except (OSError, EOFError, Stopped) as error:
+            print(f"  it ended after {time.monotonic() - self.begun:.0f} s: {error!r}")
             return False
         return True
 
@@ -174,6 +179,7 @@ class Set:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:
                 self.process.kill()
+                print("  the program did not end by SIGTERM within 20 s")
         if self.camera:
             self.camera.end()
 
@@ -203,11 +209,12 @@ class Set:
             causes[key] = causes.get(key, 0) + count
         for (kind, cause), count in sorted(causes.items()):
             print(f"  {kind:8} {count:6} after: {cause}")
-        alone = [(moment - self.begun, count, source) for moment, kind, count, source in self.misses
-                 if kind == "dropped" and not self.cause_of(moment)]
-        if alone:
-            print("  skipped without an act, at second (source): " +
-                  ", ".join(f"{at:.1f} ({source}) {count}" for at, count, source in alone[:LISTED]))
+        for kind, word in (("missed", "missed"), ("dropped", "skipped")):
+            alone = [(moment - self.begun, count, source) for moment, what, count, source in self.misses
+                     if what == kind and not self.cause_of(moment)]
+            if alone:
+                print(f"  {word} without an act, at second (source): " +
+                      ", ".join(f"{at:.1f} ({source}) {count}" for at, count, source in alone[:LISTED]))
         if self.refused:
             print("  refused: " + ", ".join(sorted(set(self.refused))))
         self.report_memory()
@@ -243,6 +250,7 @@ def main():
     args, args.options = parser.parse_known_args()
     place = Place()
     show = Set(args, place)
+    stop_by_signal()
     try:
         show.prepare()
         show.begin()
