@@ -37,8 +37,9 @@ class Maker:
     all of it is one CUDA graph.
     """
 
-    def __init__(self, images, each=9, size=256):
-        self.styles = list(targets.STYLES) + list(TWICE)
+    def __init__(self, images, each=9, size=256, more=()):
+        """more: styles that come once more each."""
+        self.styles = list(targets.STYLES) + list(TWICE) + list(more)
         self.each, self.size, self.images = each, size, images
         self.plain = len(self.styles) * each
         self.moods = [['none'] * (each - len(more)) + list(more) for more in map(targets.variants, self.styles)]

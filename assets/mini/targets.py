@@ -12,9 +12,9 @@ that a change in one corner or in the exposure cannot make every line of the pic
 import torch
 import torch.nn.functional as F
 
-from filters import (blur, cached, cloud, colour, colour_pair, crest, dots, drift, energy, film, flow, grain, ink_lines,
-                     kuwahara, local_mean, luminance, mix, narrow, opened, pixels, relief, saturate, smear, smoothstep,
-                     sobel, strokes, tangle, tesserae, tile_values, tone, triangle)
+from filters import (blur, cached, cloud, colour, colour_pair, crest, dots, drift, edges, energy, film, flow, grain,
+                     ink_lines, kuwahara, local_mean, luminance, mix, narrow, opened, pixels, relief, saturate, smear,
+                     smoothstep, sobel, strokes, tangle, tesserae, tile_values, tone, triangle)
 from looks import LOOKS
 
 
@@ -257,18 +257,34 @@ def pixelart(x, e):
 
 
 def blueprint(x, e):
-    """Thin white lines on blue, finer and fainter where there are many, with a drawing grid and faint shading."""
-    grey = relief(tone(luminance(mix(kuwahara(x, 3, 6.), x, .3))), 14., .14)
-    strong = energy(grey, 1.)
-    crowd = blur(strong, 8.)
-    clear = strong / (.038 + .60 * crowd)                                  # what stands out among its neighbours
-    calm = 1 - smoothstep(crowd, .012, .05) * tangle(grey, 4.)             # leaves and fur would be a net
-    lines = crest(strong, .6, 1.5 + .4 * smoothstep(clear, .8, 2.5)) * smoothstep(clear, .45, 1.7) * (.3 + .7 * calm)
-    lines = torch.maximum(lines, smoothstep(narrow(blur(grey, .6), 3, .74), .16, .40) * (.7 + .3 * calm))
+    """Bold unbroken white lines on blue where something stands out, dimmer ones for the rest, few in texture."""
+    calm = kuwahara(x, 3, 6.)
+    calmer = kuwahara(calm, 4, 6.)
+
+    def seen(q):
+        """Brightness against the neighbourhood, and colour, which alone parts some things from their ground."""
+        grey = luminance(q)
+        return torch.cat([relief(tone(grey), 20., .14), .7 * (q - grey)[:, ::2]], 1)
+    broad, trust = edges(seen(calmer), 1.8, 8, 2.)
+    fine, trust_fine = edges(seen(mix(calm, x, .2)), .9, 4, 1.5)
+    crowd = blur(fine, 14.)
+    wild = tangle(luminance(calm), 7.) * smoothstep(crowd, .035, .07)      # fur, leaves, stones
+    clear = broad / (.022 + (.85 + .40 * wild) * blur(broad, 14.))         # what stands out among its neighbours
+    clear_fine = fine / (.035 + 1.1 * crowd)
+    bold = smoothstep(clear, .60, 1.35) * smoothstep(trust, .55, .90)
+    thin = smoothstep(clear_fine, .75, 1.5) * smoothstep(trust_fine, .50, .85) * smoothstep(fine, .022, .055)
+    letters = blur(relief(tone(luminance(mix(calm, x, .3))), 14., .14), .5)
+    stroke = torch.maximum(smoothstep(narrow(letters, 2, .74), .20, .42), smoothstep(narrow(letters, 3, .74), .34, .58))
+    beside = .8 * smoothstep(blur(stroke, 1.5), .1, .5)                    # letters are strokes, not outlines of strokes
+    lines = torch.maximum(
+        crest(broad, .7, 3. + .8 * smoothstep(clear, 1., 2.5)) * bold * (1 - beside * (1 - bold)),
+        crest(fine, .6, 2.2 + smoothstep(clear_fine, 1.2, 2.4)) * thin * (.97 - .6 * wild) * (1 - beside))
+    lines = torch.maximum(lines, stroke)
     xx, yy = pixels(x)
     grid = (torch.maximum(smoothstep(triangle(xx / 32), .94, 1.), smoothstep(triangle(yy / 32), .94, 1.)) * .16
             + torch.maximum(smoothstep(triangle(xx / 8), .80, 1.), smoothstep(triangle(yy / 8), .80, 1.)) * .035)
-    value = (lines * .95 + grid * (1 - lines) + .14 * smoothstep(luminance(x), .35, .95)).clamp(0, 1)
+    shade = smoothstep(blur(luminance(calmer), 1.5), .35, .95)
+    value = (lines * .95 + grid * (1 - lines) + .14 * shade).clamp(0, 1)
     base = colour(x, .030, .155, .41) * (1 + .05 * cloud(e, 4).clamp(-2, 2))
     return mix(base, colour(x, .92, .97, 1.), value).clamp(0, 1)
 

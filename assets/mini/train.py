@@ -296,7 +296,7 @@ def train_one(group, root, out, args):
     tokenizer = text.Tokenizer(os.path.join(out, 'tokenizer'))
     images = data.Images(root, DEVICE, args.limit, os.cpu_count() // group.size)
     log('pictures', tuple(images.pictures.shape), 'cut-outs', tuple(images.cutouts.shape))
-    maker = Maker(images, args.each, args.size)
+    maker = Maker(images, args.each, args.size, args.more)
     if CUDA:
         torch.cuda.synchronize()
         begin = time.time()
@@ -381,6 +381,7 @@ def selftest(out, args):
         cloud.convert('RGB').resize((256, 256)).save(os.path.join(root, 'clips/a/%d.webp' % i))
     open(os.path.join(root, 'SOURCES.tsv'), 'w').write('\n'.join(rows) + '\n')
     args.max_steps, args.each, args.size, args.log_every, args.batch, args.save_every = 5, 8, 96, 2, 16, 0
+    args.more = ['blueprint']
     args.autoencoder_seconds, args.until = 600, time.time() - START + 3600
     run, more = os.path.join(out, 'run'), os.path.join(out, 'more')
     args.pause = .001
@@ -413,6 +414,8 @@ def main():
     parser.add_argument('--until', type=float, default=1340, help='end the training so many seconds after the start')
     parser.add_argument('--critic', type=float, default=.006, help='weight of the patch critic in the last 40 %%, 0: none')
     parser.add_argument('--each', type=int, default=9, help='samples of each style in a made batch')
+    parser.add_argument('--more', action='append', default=[], choices=list(targets.STYLES), metavar='STYLE',
+                        help='so many samples of this style once more in every batch; may be given again')
     parser.add_argument('--batch', type=int, default=96, help='pictures through the autoencoder a step')
     parser.add_argument('--size', type=int, default=256)
     parser.add_argument('--compile', type=int, default=1)
