@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cuda/ways/choose.h"
+#include "cuda/ways/pair.h"
 #include "cuda/ways/product.h"
 
 enum { LAUNCHES_MAX = 2 }; /* largest number of launches that replace one sequence of ops */
@@ -243,6 +244,29 @@ static int match_fold(const struct cuda_device *device, const struct cuda_progra
   return bytes <= BYTES_MOST && is_inner(program, inner->y, end) && product_supported(&device->product, &args) ? 2 : 0;
 }
 
+/* --- two linear layers with a layer norm between them --- */
+
+/* Returns 2 for a linear layer and one that begins with a layer norm of its result, if row_pair.cu can do both, or do
+ * the first one and the norm. The first one's result is stored as well. */
+static int match_pair(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                      int left) {
+  const struct op_linear *first = &op[0].linear, *second = &op[1].linear;
+  if (left < 2 || device->forced || op[0].type != OP_LINEAR || op[1].type != OP_LINEAR)
+    return 0;
+  bool grouped = is_linear(program, &op[0], NORM_GROUP, first->x.c, ACT_NONE);
+  int columns = second->act == ACT_NONE && row_pair_has(second->weight.n) ? second->weight.n : 0;
+  if (!(grouped || is_linear(program, &op[0], NORM_NONE, first->x.c, ACT_NONE)) ||
+      !is_linear(program, &op[1], NORM_LAYER, second->weight.n, second->act) || tensor_exists(second->residual) ||
+      !is_same(first->y, second->x) || !is_dense(program, first->x) || !is_dense(program, first->y) ||
+      !is_dense(program, second->y) || (tensor_exists(first->residual) && !is_dense(program, first->residual)))
+    return 0;
+  /* without a second product the result is the input of a product, where the group norm's result is already */
+  if (grouped && !columns)
+    return 0;
+  const struct row_pair args = {.rows = (int)tensor_rows(first->x), .c = first->x.c, .columns = columns};
+  return row_pair_supported(&device->product, &args) ? 2 : 0;
+}
+
 /* --- a residual block's shortcut in its second convolution --- */
 
 /* Returns 2 for a linear layer and the 3x3 convolution to which it is added. The kernels that do both have tiles of 80
@@ -367,6 +391,7 @@ static const struct pattern {
     {match_enter, prepare_enter},
     {match_attend, prepare_attend},
     {match_leave, prepare_leave, .sm90 = true},
+    {match_pair, NULL, FUSED_PAIR, .sm90 = true},
     {match_fold, NULL, FUSED_LAYERS, .sm90 = true},
     {match_shortcut, NULL, FUSED_SHORTCUT, .sm90 = true},
 };
@@ -434,7 +459,10 @@ void fusions_lifetimes(const struct cuda_program *program, struct temporary *lif
 /* Appends the launches of a product. All count as those of the sequence's first op. */
 static int prepare_product(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
   int first = program->launches.count;
-  int status = product_prepare(device, program, program->base.plan, index, err);
+  const struct plan *plan = program->base.plan;
+  bool pair = program->fused[index].product == FUSED_PAIR;
+  int status =
+      pair ? pair_prepare(device, program, plan, index, err) : product_prepare(device, program, plan, index, err);
   for (int i = first; i < program->launches.count; i++)
     program->launches.list[i].op = index;
   return status;

@@ -69,6 +69,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch_row_attend(queue, &launch->row_attend);
   case LAUNCH_ROW_LEAVE:
     return launch_row_leave(queue, &launch->row_leave);
+  case LAUNCH_ROW_PAIR:
+    return launch_row_pair(&device->product, queue, &launch->row_pair);
   case LAUNCH_ATTENTION:
     return attention_launch(&device->attention, &launch->attention.args, ATTN_AUTO, launch->attention.workspace,
                             queue->stream);
@@ -125,7 +127,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_ROW_LEAVE] = "row leave", [LAUNCH_STYLE] = "style",         [LAUNCH_RECALL] = "recall",
       [LAUNCH_REMEMBER] = "remember",   [LAUNCH_JOIN] = "join",           [LAUNCH_MAP] = "map",
       [LAUNCH_DEPTH] = "depth",         [LAUNCH_CANVAS] = "canvas",       [LAUNCH_ADVECT] = "advect",
-      [LAUNCH_MOTION] = "motion",       [LAUNCH_DETAIL] = "detail",
+      [LAUNCH_MOTION] = "motion",       [LAUNCH_DETAIL] = "detail",       [LAUNCH_ROW_PAIR] = "pair",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

@@ -9,6 +9,7 @@
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
 #include "cuda/kernels/motion.h"
+#include "cuda/kernels/row_pair.h"
 
 struct blas_product;
 struct dnn_conv;
@@ -28,6 +29,7 @@ enum launch_kind {
   LAUNCH_ROW_ENTER,
   LAUNCH_ROW_ATTEND,
   LAUNCH_ROW_LEAVE,
+  LAUNCH_ROW_PAIR,
   LAUNCH_ATTENTION,
   LAUNCH_PLAIN_ATTENTION,
   LAUNCH_STYLE,
@@ -67,6 +69,7 @@ struct launch {
     struct row_enter row_enter;
     struct row_attend row_attend;
     struct row_leave row_leave;
+    struct row_pair row_pair;
     struct {
       struct attn_args args;
       void *workspace;

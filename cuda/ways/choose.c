@@ -85,23 +85,30 @@ static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], st
   return (size_t)(next - (uintptr_t)base);
 }
 
-/* Returns how many bytes of operands and scratch memory the largest product of the program needs while it is timed. */
+/* Returns how many bytes of operands and scratch memory op number `index` needs while it is timed. */
+static size_t op_bytes(const struct cuda_device *device, const struct cuda_program *program, int index) {
+  static const half_t there;
+  const struct op *op = &program->base.plan->ops[index];
+  size_t scratch[SCRATCH_AREAS] = {0};
+  struct product product = {0};
+  if (!is_product(op))
+    return 0;
+  product_scratch(device, program, op, scratch);
+  if (program->fused[index].product == FUSED_LAYERS)
+    product_fold_shape(op, &product.args);
+  else
+    product_shape(program, op, &product.args);
+  product.args.x2 = product.args.residual = product.args.time = &there;
+  return place_operands(NULL, scratch, &product);
+}
+
+/* Returns how many bytes the largest product, or pair of products, of the program needs while it is timed. */
 static size_t trial_bytes(const struct cuda_device *device, const struct cuda_program *program) {
-  const struct plan *plan = program->base.plan;
   size_t most = 0;
-  for (int i = 0; i < plan->op_count; i++) {
-    static const half_t there;
-    size_t scratch[SCRATCH_AREAS] = {0};
-    struct product product = {0};
-    if (!is_product(&plan->ops[i]))
-      continue;
-    product_scratch(device, program, &plan->ops[i], scratch);
-    if (program->fused[i].product == FUSED_LAYERS)
-      product_fold_shape(&plan->ops[i], &product.args);
-    else
-      product_shape(program, &plan->ops[i], &product.args);
-    product.args.x2 = product.args.residual = product.args.time = &there;
-    size_t bytes = place_operands(NULL, scratch, &product);
+  for (int i = 0; i < program->base.plan->op_count; i++) {
+    size_t bytes = op_bytes(device, program, i);
+    if (program->fused[i].product == FUSED_PAIR)
+      bytes += op_bytes(device, program, i + 1);
     most = bytes > most ? bytes : most;
   }
   return most;
@@ -120,21 +127,23 @@ static int reserve_trials(struct cuda_device *device, const struct cuda_program 
   return cudaMemsetAsync(counters, 0, COUNTER_BYTES, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* Makes a copy of the product for timing. It has its own operands, workspace and counters, because runs that go on
- * meanwhile use those of the program. Weights are only read, and shared. Operands are not 0, because zeros would make
- * the candidates faster. Returns -1 if there is not enough memory; nothing is timed then. */
-static int make_trial(struct cuda_device *device, const struct cuda_program *program, const struct product *product,
-                      struct product *trial) {
+/* Copies for timing have their own operands, workspace and counters, because runs that go on meanwhile use those of the
+ * program. Weights are only read, and shared. Operands are not 0, because zeros would make the candidates faster. */
+int product_trials(struct cuda_device *device, const struct cuda_program *program, const struct product *products,
+                   int count, struct product *trials) {
   struct preparing *p = &device->preparing;
-  size_t scratch[SCRATCH_AREAS] = {0};
   if (reserve_trials(device, program) < 0)
     return -1;
   char *operands = (char *)p->memory + OWN_BYTES;
-  *trial = *product;
-  trial->workspace = p->memory;
-  trial->arrivals = (unsigned *)((char *)p->memory + WORKSPACE_BYTES);
-  product_scratch(device, program, &program->base.plan->ops[product->prologue.op], scratch);
-  size_t bytes = place_operands(operands, scratch, trial);
+  size_t bytes = 0;
+  for (int i = 0; i < count; i++) {
+    size_t scratch[SCRATCH_AREAS] = {0};
+    trials[i] = products[i];
+    trials[i].workspace = p->memory;
+    trials[i].arrivals = (unsigned *)((char *)p->memory + WORKSPACE_BYTES);
+    product_scratch(device, program, &program->base.plan->ops[products[i].prologue.op], scratch);
+    bytes += place_operands(operands + bytes, scratch, &trials[i]);
+  }
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
@@ -160,7 +169,7 @@ static bool norm_as_spacer(const struct product *product, struct launch *launch)
  * tiny kernel. In a frame most products stand between small kernels of this program. Directly after itself, a candidate
  * would have other times: a kernel that needs much shared memory could not start early, and kernels of a library would
  * have one gap between them instead of two. */
-static int append_spacer(const struct product *product, struct launches *launches, struct error *err) {
+int product_space(const struct product *product, struct launches *launches, struct error *err) {
   struct launch norm;
   if (norm_as_spacer(product, &norm))
     return launches_append(launches, &norm, err);
@@ -170,20 +179,25 @@ static int append_spacer(const struct product *product, struct launches *launche
   return launches_append(launches, &launch, err);
 }
 
-/* Returns how many seconds one candidate for a product takes. The caller holds the mutex base.weights. It is unlocked
- * during the measurement, so that runs and changes of weights go on. */
+/* The mutex base.weights is unlocked during the measurement, so that runs and changes of weights go on. */
+double product_time(struct cuda_device *device, const struct launches *launches, double least, bool *disturbed) {
+  struct preparing *p = &device->preparing;
+  if (cudaEventRecord(p->loaded, device->loads.queue.stream) != cudaSuccess ||
+      cudaStreamWaitEvent(p->queue.stream, p->loaded, 0) != cudaSuccess)
+    return -1;
+  pthread_mutex_unlock(&device->base.weights);
+  double seconds = launches_time(device, &p->queue, launches, least, disturbed);
+  pthread_mutex_lock(&device->base.weights);
+  return seconds;
+}
+
+/* Returns how many seconds one candidate for a product takes. */
 static double time_candidate(struct cuda_device *device, const struct product *product, const struct choice *choice,
                              double least, bool *disturbed) {
-  struct preparing *p = &device->preparing;
   struct launches trial = {0};
   double seconds = -1;
-  if (append_spacer(product, &trial, NULL) == 0 && choice->way->append(device, product, choice, &trial, NULL) == 0 &&
-      cudaEventRecord(p->loaded, device->loads.queue.stream) == cudaSuccess &&
-      cudaStreamWaitEvent(p->queue.stream, p->loaded, 0) == cudaSuccess) {
-    pthread_mutex_unlock(&device->base.weights);
-    seconds = launches_time(device, &p->queue, &trial, least, disturbed);
-    pthread_mutex_lock(&device->base.weights);
-  }
+  if (product_space(product, &trial, NULL) == 0 && choice->way->append(device, product, choice, &trial, NULL) == 0)
+    seconds = product_time(device, &trial, least, disturbed);
   launches_free(&trial);
   return seconds;
 }
@@ -229,6 +243,10 @@ static int list_candidates(const struct cuda_device *device, const struct produc
   return count;
 }
 
+bool product_untimed(const struct cuda_device *device, const struct cuda_program *program) {
+  return clock_seconds() >= program->tune_until || device->preparing.cramped || tuner_is_given(device->tuner);
+}
+
 static struct choice find_best(struct cuda_device *device, const struct cuda_program *program,
                                const struct product *product) {
   struct choice list[CANDIDATES_MAX];
@@ -237,9 +255,9 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   int count = list_candidates(device, product, list);
   struct choice best = list[0];
   make_key(product, key, sizeof key);
-  if (clock_seconds() >= program->tune_until || device->preparing.cramped || tuner_is_given(device->tuner))
+  if (product_untimed(device, program))
     return best;
-  if (make_trial(device, program, product, &trial) < 0) {
+  if (product_trials(device, program, product, 1, &trial) < 0) {
     device->preparing.cramped = true;
     log_line(device->log, LOG_INFO, "cuda: no room to try out the ways to do this network's products: choices by rule");
     return best;
@@ -250,10 +268,10 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   return best;
 }
 
-/* Returns the candidate with which a product is done. Programs that time nothing (tune_until 0) use fixed rules alone.
- * So a text is always encoded to the same bits, whatever other programs have measured for the same shapes. */
-static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
-                            const struct product *product) {
+/* Programs that time nothing (tune_until 0) use fixed rules alone. So a text is always encoded to the same bits,
+ * whatever other programs have measured for the same shapes. */
+struct choice product_choose(struct cuda_device *device, const struct cuda_program *program,
+                             const struct product *product) {
   const struct way *settled = find_settled(device, &product->args);
   struct choice choice;
   char key[128];
@@ -279,10 +297,8 @@ static bool pad_pixels(struct launches *launches, const struct launch *prologue)
   return true;
 }
 
-/* Records which implementation was chosen for an op. The op has a second launch, which reads the second of the two sets
- * of weights, and which uses the same implementation. */
-static int keep_choice(const struct cuda_device *device, struct cuda_program *program, int index,
-                       const struct choice *choice, struct error *err) {
+int product_keep(const struct cuda_device *device, struct cuda_program *program, int index, const struct choice *choice,
+                 struct error *err) {
   if (!device->merge)
     return 0;
   if (!program->chosen)
@@ -313,17 +329,22 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
   if (product.has_prologue && !pad_pixels(&program->launches, &product.prologue) &&
       launches_append(&program->launches, &product.prologue, err) < 0)
     return -1;
-  struct choice choice = program->set ? program->chosen[index] : choose(device, program, &product);
+  return product_append(device, program, index, &product, err);
+}
+
+int product_append(struct cuda_device *device, struct cuda_program *program, int index, const struct product *product,
+                   struct error *err) {
+  struct choice choice = program->set ? program->chosen[index] : product_choose(device, program, product);
   int mark = program->launches.count;
-  if (choice.way->append(device, &product, &choice, &program->launches, err) == 0)
-    return keep_choice(device, program, index, &choice, err);
-  if (choice.way == ways[0] || product.only)
+  if (choice.way->append(device, product, &choice, &program->launches, err) == 0)
+    return product_keep(device, program, index, &choice, err);
+  if (choice.way == ways[0] || product->only)
     return -1;
   /* A library has refused the choice that was read from the tuning file, so choose anew. The candidates include the
    * first way (gemm.c), which can do every product. */
   launches_truncate(&program->launches, mark);
-  choice = find_best(device, program, &product);
-  return choice.way->append(device, &product, &choice, &program->launches, err) < 0
+  choice = find_best(device, program, product);
+  return choice.way->append(device, product, &choice, &program->launches, err) < 0
              ? -1
-             : keep_choice(device, program, index, &choice, err);
+             : product_keep(device, program, index, &choice, err);
 }

@@ -12,5 +12,5 @@ const struct way *way_find(const char *name) {
   for (int i = 0; i < WAYS; i++)
     if (!strcmp(name, way_name(ways[i])))
       return ways[i];
-  return NULL;
+  return strcmp(name, way_name(&way_pair)) ? NULL : &way_pair;
 }

@@ -12,6 +12,7 @@ extern const struct way *const ways[WAYS];
 
 /* Returns the name of a way. It is the name of the way's kind of launch, such as "gemm". */
 const char *way_name(const struct way *way);
-const struct way *way_find(const char *name); /* returns the way with this name; NULL: there is none */
+/* Returns the way with this name, which may be way_pair. NULL: there is none. */
+const struct way *way_find(const char *name);
 
 #endif

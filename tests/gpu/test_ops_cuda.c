@@ -57,8 +57,8 @@ static void opened_to_tune(struct device *device) {
 /* --- which kernel (way) computed a convolution or linear layer --- */
 
 /* Counts convolutions and linear layers, those that each kernel (way) computed, those that the forced one computed, and
- * launches that do several ops. */
-static struct { int products, by[WAYS], forced, fused; } tally;
+ * launches that do several ops, those of pairs of linear layers too. */
+static struct { int products, by[WAYS], forced, fused, pairs; } tally;
 
 /* Returns the index in `ways` of the launch's kernel; WAYS: the launch does no convolution or linear layer. */
 static int find_way(const struct launch *launch) {
@@ -95,6 +95,7 @@ static void prepared(const struct program *base) {
     tally.fused += launch->kind == LAUNCH_BLOCK || launch->kind == LAUNCH_NORM_CONV ||
                    launch->kind == LAUNCH_ROW_ENTER || launch->kind == LAUNCH_ROW_ATTEND ||
                    launch->kind == LAUNCH_ROW_LEAVE;
+    tally.pairs += launch->kind == LAUNCH_ROW_PAIR;
     if (way == WAYS)
       continue;
     tally.products++;
@@ -203,8 +204,17 @@ static int run_joined(struct op_test_options options) {
   return failed + 1;
 }
 
+/* Runs the pairs of linear layers with what is timed to be the faster: one launch for both, or one for each. */
+static int run_timed_pairs(struct op_test_options options) {
+  options.opened = opened_to_tune;
+  int failed = run("timed", "fused pairs", &options, NULL);
+  printf("%d pairs in one launch\n", tally.pairs);
+  return failed;
+}
+
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, struct op_test_options options) {
+  enum { PAIRS_FEWEST = 13 };
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
   int fewest = sm90 ? 60 : 15; /* elsewhere there are fewer patterns */
   printf("%d launches of several ops\n", fused);
@@ -212,6 +222,11 @@ static int run_fused(bool sm90, struct op_test_options options) {
     printf("FAIL together: fewer than %d\n", fewest);
     failed++;
   }
+  if (sm90 && !options.apart && tally.pairs < PAIRS_FEWEST) {
+    printf("FAIL together: %d pairs of linear layers, fewer than %d\n", tally.pairs, PAIRS_FEWEST);
+    failed++;
+  }
+  failed += sm90 ? run_timed_pairs(options) : 0;
   options.opened = opened_apart;
   failed += run("op by op", "fused", &options, NULL);
   if (tally.fused) {

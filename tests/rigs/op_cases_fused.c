@@ -75,6 +75,51 @@ static void build_leave(struct op_test *t, const void *argument) {
   test_output(t, c->read_inside ? linear(t, y, c->c, no_prologue, false, ACT_NONE, h) : y);
 }
 
+/* A linear layer, and one that begins with a layer norm of its result. Both results are read. */
+struct pair_case {
+  int n, h, w, c, columns; /* columns: rows of the second layer's weight */
+  enum activation act;     /* of the second layer */
+  int groups;              /* number of groups of a norm before the first layer; 0: there is none */
+  bool residual, no_biases;
+  bool bare_norm; /* the layer norm has neither factors nor summands */
+  enum fill fill;
+};
+
+static void build_pair(struct op_test *t, const void *argument) {
+  const struct pair_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill), residual = none;
+  struct prologue before = {.norm = c->groups ? NORM_GROUP : NORM_NONE, .groups = c->groups, .eps = 1e-6f};
+  struct prologue norm = {.norm = NORM_LAYER, .eps = 1e-5f};
+  if (c->residual)
+    residual = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, FILL_NORMAL);
+  struct tensor h = linear(t, x, c->c, before, !c->no_biases, ACT_NONE, residual);
+  test_output(t, h);
+  test_output(t, linear(t, h, c->columns, c->bare_norm ? norm : layer_norm(t, c->c), !c->no_biases, c->act, none));
+}
+
+static const struct pair_case pair_cases[] = {
+    {1, 16, 16, 320, 320, .residual = true},
+    {1, 16, 16, 320, 960, .groups = 32},
+    {1, 16, 16, 320, 2560, ACT_GEGLU, .residual = true},
+    {1, 8, 8, 320, 320, .residual = true, .fill = FILL_OFFSET},
+    {2, 16, 12, 320, 320, .no_biases = true, .bare_norm = true},
+    {3, 8, 8, 320, 960, .residual = true, .fill = FILL_LARGE},
+    {1, 16, 16, 320, 960, .no_biases = true, .fill = FILL_CONSTANT},
+    {1, 24, 8, 320, 640, .residual = true},
+    {2, 8, 8, 320, 2560, ACT_GEGLU, .bare_norm = true, .fill = FILL_OFFSET},
+    {1, 7, 5, 320, 320, .residual = true},
+    {1, 8, 8, 640, 640, .residual = true},
+    {1, 8, 8, 320, 2560, ACT_GEGLU, .groups = 32},
+};
+
+/* The shapes of a frame, and more rows than a GPU takes at a time. */
+static const struct pair_case large_pair_cases[] = {
+    {1, 64, 64, 320, 320, .residual = true},
+    {1, 64, 64, 320, 960, .groups = 32},
+    {1, 64, 64, 320, 2560, ACT_GEGLU, .residual = true},
+    {1, 108, 64, 320, 960, .residual = true},
+};
+
 /* Two linear layers with residuals, as at the end of a transformer whose rows are too many for the kernels above. */
 struct fold_case {
   int n, h, w;
@@ -266,7 +311,13 @@ const struct op_cases op_cases_fused[] = {
     OP_CASES("fused enter", build_enter, enter_cases),
     OP_CASES("fused attend", build_attend, attend_cases),
     OP_CASES("fused leave", build_leave, leave_cases),
+    OP_CASES("fused pairs", build_pair, pair_cases),
     OP_CASES("fused linear layers", build_fold, fold_cases),
     OP_CASES("fused blocks", build_blocks, block_cases),
+    {0},
+};
+
+const struct op_cases op_cases_fused_large[] = {
+    OP_CASES("fused pairs, large", build_pair, large_pair_cases),
     {0},
 };
