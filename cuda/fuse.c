@@ -267,27 +267,6 @@ static int match_pair(const struct cuda_device *device, const struct cuda_progra
   return row_pair_supported(&device->product, &args) ? 2 : 0;
 }
 
-/* --- a residual block's shortcut in its second convolution --- */
-
-/* Returns 2 for a linear layer and the 3x3 convolution to which it is added. The kernels that do both have tiles of 80
- * or 160 columns; products that other tiles suit stay apart. */
-static int match_shortcut(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
-                          int left) {
-  enum { COLUMNS = 80 };
-  const struct op_linear *shortcut = &op[0].linear;
-  const struct op_conv *o = &op[1].conv;
-  (void)device;
-  if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_CONV || shortcut->prologue.norm != NORM_NONE ||
-      shortcut->prologue.act != ACT_NONE || shortcut->act != ACT_NONE || tensor_exists(shortcut->residual) ||
-      o->weight.h != 3 || o->stride != 1 || o->pad != 1 || o->upsample || o->pad_end_only || o->act != ACT_NONE ||
-      tensor_exists(o->time) || !tensor_exists(o->residual) || !is_same(shortcut->y, o->residual) ||
-      !is_dense(program, shortcut->x) || (tensor_exists(shortcut->x2) && !is_dense(program, shortcut->x2)) ||
-      !is_dense(program, o->y) || o->weight.n % COLUMNS)
-    return 0;
-  int end = (int)(op - program->base.plan->ops) + 1;
-  return o->x.c % 8 == 0 && !tensor_exists(o->x2) && is_inner(program, shortcut->y, end) ? 2 : 0;
-}
-
 /* --- fusing the three convolutions of an autoencoder's block --- */
 
 /* Returns true for a 3x3 convolution with ReLU that has as many output channels as input channels. */
@@ -371,6 +350,35 @@ static int prepare_norm_conv(struct addresses *a, const struct op *op, struct la
   launch->norm_conv.residual = address(a, o->residual, ROLE_ANY);
   launch->norm_conv.y = address(a, o->y, ROLE_ANY);
   return 1;
+}
+
+/* --- a residual block's shortcut in its second convolution --- */
+
+/* Returns true if the kernels that do a convolution and its shortcut have a tile for the convolution's number of output
+ * channels: a multiple of 80, or of 64 where channels and pixels are so few that a launch less counts most. These small
+ * ones stay apart if the convolution and its norm are one launch already. */
+static bool has_shortcut_tile(const struct cuda_device *device, const struct cuda_program *program,
+                              const struct op *op) {
+  enum { COLUMNS = 80, COLUMNS_FEW = 64, FEW_MOST = 192, ROWS_MOST = 4096 };
+  const struct op_conv *o = &op->conv;
+  bool few = o->weight.n % COLUMNS_FEW == 0 && o->weight.n <= FEW_MOST && tensor_rows(o->y) <= ROWS_MOST;
+  return o->weight.n % COLUMNS == 0 || (few && !match_norm_conv(device, program, op, 1));
+}
+
+/* Returns 2 for a linear layer and the 3x3 convolution to which it is added. */
+static int match_shortcut(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                          int left) {
+  const struct op_linear *shortcut = &op[0].linear;
+  const struct op_conv *o = &op[1].conv;
+  if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_CONV || shortcut->prologue.norm != NORM_NONE ||
+      shortcut->prologue.act != ACT_NONE || shortcut->act != ACT_NONE || tensor_exists(shortcut->residual) ||
+      o->weight.h != 3 || o->stride != 1 || o->pad != 1 || o->upsample || o->pad_end_only || o->act != ACT_NONE ||
+      tensor_exists(o->time) || !tensor_exists(o->residual) || !is_same(shortcut->y, o->residual) ||
+      !is_dense(program, shortcut->x) || (tensor_exists(shortcut->x2) && !is_dense(program, shortcut->x2)) ||
+      !is_dense(program, o->y) || !has_shortcut_tile(device, program, &op[1]))
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 1;
+  return o->x.c % 8 == 0 && !tensor_exists(o->x2) && is_inner(program, shortcut->y, end) ? 2 : 0;
 }
 
 /* --- the list of sequences that can be fused --- */

@@ -51,7 +51,8 @@ bool silus(enum product_tile tile) {
 /* Returns true if the kernel for this tile was also compiled for a convolution with a second product. */
 bool adds(enum product_tile tile) {
   return tile == PRODUCT_128x160 || tile == PRODUCT_128x80_DEEP || tile == PRODUCT_64x80_DEEP ||
-         tile == PRODUCT_192x160 || tile == PRODUCT_192x80 || tile == PRODUCT_256x160;
+         tile == PRODUCT_128x64 || tile == PRODUCT_64x64 || tile == PRODUCT_192x160 || tile == PRODUCT_192x80 ||
+         tile == PRODUCT_256x160;
 }
 
 bool sums(enum product_tile tile) {
@@ -91,6 +92,10 @@ cudaError_t launch_two(const struct product_device *device, const struct launch_
     return launch_tile<shape_two<128, 80, 7>>(device, queue, args);
   case PRODUCT_64x80_DEEP:
     return launch_tile<shape_two<64, 80, 11>>(device, queue, args);
+  case PRODUCT_128x64:
+    return launch_tile<shape_two<128, 64, 8, false>>(device, queue, args);
+  case PRODUCT_64x64:
+    return launch_tile<shape_two<64, 64, 11>>(device, queue, args);
   case PRODUCT_192x160:
     return launch_tile<shape_two<192, 160, 3>>(device, queue, args);
   case PRODUCT_192x80:
