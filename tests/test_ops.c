@@ -77,6 +77,12 @@ static void chains(void **state) {
   run("chain", &options, 3);
 }
 
+static void large_sums(void **state) {
+  (void)state;
+  struct op_test_options options = options_for(2);
+  run("sums", &options, 15);
+}
+
 static bool covered[OP_TYPES];
 
 static void note_ops(const struct program *program) {
@@ -150,10 +156,8 @@ static void bfloat16(void **state) {
  * by the processor. */
 static int run_library(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(convolutions),
-      cmocka_unit_test(linear_layers),
-      cmocka_unit_test(injections),
-      cmocka_unit_test(chains),
+      cmocka_unit_test(convolutions), cmocka_unit_test(linear_layers), cmocka_unit_test(injections),
+      cmocka_unit_test(chains),       cmocka_unit_test(large_sums),
   };
 #ifdef __x86_64__
   if (cpu_kernels() != &cpu_kernels_avx512) {
@@ -167,7 +171,8 @@ static int run_library(void) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(convolutions), cmocka_unit_test(linear_layers), cmocka_unit_test(chains),
-      cmocka_unit_test(one_thread),   cmocka_unit_test(five_threads),  cmocka_unit_test(base_vectors),
+      cmocka_unit_test(large_sums),   cmocka_unit_test(one_thread),    cmocka_unit_test(five_threads),
+      cmocka_unit_test(base_vectors),
 #ifdef __x86_64__
       cmocka_unit_test(avx2_vectors),
 #endif

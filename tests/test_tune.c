@@ -196,11 +196,13 @@ static void test_notes(void **state) {
   struct tuner *tuner = open_tuner("Some GPU", "1.2", NULL);
   tuner_note(tuner, make_key(2), &(struct choice){&way_gemm, 4, 2}, 12.25e-6);
   tuner_note(tuner, make_key(2), &(struct choice){&way_cudnn, 1, 1}, -1);
+  tuner_note(tuner, make_key(2), &(struct choice){&way_gemm, TILE_128x160_F16, 1}, 7.5e-6);
   char *text = tuner_times(tuner);
   assert_non_null(text);
   assert_memory_equal(text, "ways ", strlen("ways "));
   assert_non_null(strstr(text, ", Some GPU, driver 1.2, "));
-  assert_string_equal(strchr(text, '\n'), "\n1x64x64 c16+0 to 64x64 c320 k3: gemm 4, 2 splits: 12.25 us\n");
+  assert_string_equal(strchr(text, '\n'), "\n1x64x64 c16+0 to 64x64 c320 k3: gemm 4, 2 splits: 12.25 us\n"
+                                          "1x64x64 c16+0 to 64x64 c320 k3: gemm 7 FP16 sums, 1 split: 7.50 us\n");
   free(text);
   tuner_close(tuner);
 }

@@ -250,4 +250,12 @@ static __device__ __forceinline__ void multiply_add(float d[4], const uint32_t a
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+/* Does the same with d in FP16: d[0] holds the two columns of row l / 4, d[1] those of row l / 4 + 8. Sums beyond 65504
+ * become infinite. */
+static __device__ __forceinline__ void multiply_add_f16(uint32_t d[2], const uint32_t a[4], const uint32_t b[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+      : "+r"(d[0]), "+r"(d[1])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 #endif

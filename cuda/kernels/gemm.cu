@@ -16,6 +16,9 @@
  * each of the 2x2 pixels that a pixel becomes (gemm_args.quarters): 4/9 of the arithmetic. A tile belongs to one of the
  * four, and its rows are stored two pixels apart.
  *
+ * Some tiles sum in FP16 over a span of K, and add the span's sums to the FP32 sums (gemm_sums.cuh). GeForce cards make
+ * products with FP16 sums at twice the rate of products with FP32 sums.
+ *
  * Limits. Memory: a tile does M N / (M + N) operations for each byte that it loads from L2 or memory: 64 for 128 x
  * 128, 71 for 128 x 160, 32 for 64 x 64. Shared memory: a warp reads 32 (m + n) bytes for 16 m n products, and 128
  * bytes come each clock: for 128 x 160 in eight warps of 32 x 80 that is 224 clocks for a depth of 16, and 72 to
@@ -23,12 +26,15 @@
  * (MEASURED.md, "The generic way"). Where there are too few tiles for the chip, the sum is split, and the parts are
  * added at the end. */
 #include "cuda/kernels/common.cuh"
+#include "cuda/kernels/gemm_sums.cuh"
 
 namespace {
 
-template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int BLOCK_K_, int STAGES_> struct tile_shape {
+template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int BLOCK_K_, int STAGES_, int SPAN_ = 0>
+struct tile_shape {
   static constexpr int M = M_, N = N_, WARP_M = WARP_M_, WARP_N = WARP_N_, WARPS_K = WARPS_K_, BLOCK_K = BLOCK_K_;
   static constexpr int STAGES = STAGES_;
+  static constexpr int SPAN = SPAN_; /* number of products along K that are summed in FP16; 0: all sums are FP32 */
   static constexpr int WARPS_M = M / WARP_M, WARPS_N = N / WARP_N;
   static constexpr int THREADS = 32 * WARPS_M * WARPS_N * WARPS_K;
   static constexpr int CHUNKS = BLOCK_K / 8;           /* 16-byte chunks of a row of a block */
@@ -51,6 +57,7 @@ template <int M_, int N_, int WARP_M_, int WARP_N_, int WARPS_K_, int BLOCK_K_, 
   static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "fragments are 16 by 16");
   static_assert(CHUNKS == 8 || CHUNKS == 4, "the swizzle knows rows of 128 and of 64 bytes");
   static_assert(STEPS % 2 == 0, "the first step of each block has the first buffer, and is not the last");
+  static_assert(SPAN == 0 || SPAN == 16, "a span is a step");
 
   /* Returns by what the chunks of a row are exchanged in shared memory. */
   static __device__ __forceinline__ int swizzle(int row) {
@@ -211,79 +218,6 @@ template <class T> struct loader {
   }
 };
 
-/* What a warp multiplies in one step along K: 16 columns of A's rows and of W's. */
-template <class T> struct operands { uint32_t a[T::WARP_M / 16][4], b[T::WARP_N / 16][4]; };
-
-/* The sums of a warp's part of the tile. */
-template <class T> struct accumulator {
-  static constexpr int TILES_M = T::WARP_M / 16, TILES_N = T::WARP_N / 8;
-  float sum[TILES_M][TILES_N][4];
-  /* m, n: first row and first column of the warp's part of the tile; k: index of the warp among those that divide K
-   * between them */
-  int m, n, k;
-
-  __device__ __forceinline__ accumulator() {
-    int warp = threadIdx.x / 32, place_mn = warp % (T::WARPS_M * T::WARPS_N);
-    k = warp / (T::WARPS_M * T::WARPS_N);
-    m = place_mn % T::WARPS_M * T::WARP_M;
-    n = place_mn / T::WARPS_M * T::WARP_N;
-#pragma unroll
-    for (int i = 0; i < TILES_M; i++)
-#pragma unroll
-      for (int j = 0; j < TILES_N; j++)
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-          sum[i][j][e] = 0.0f;
-  }
-
-  /* Loads the operands of one step from a stage (buffer in shared memory). */
-  __device__ __forceinline__ void load(operands<T> &to, const uint4 *stage, int step) const {
-    int lane = threadIdx.x % 32, chunk = (step * T::WARPS_K + k) * 2;
-    int a_row = lane % 16, b_row = lane % 8 + lane / 16 * 8;
-    /* the first rows m and n are multiples of 16, which the swizzle does not see */
-    const uint4 *a = stage + (m + a_row) * T::CHUNKS + ((chunk + lane / 16) ^ T::swizzle(a_row));
-    const uint4 *b = stage + (T::M + n + b_row) * T::CHUNKS + ((chunk + lane / 8 % 2) ^ T::swizzle(b_row));
-#pragma unroll
-    for (int i = 0; i < TILES_M; i++)
-      load_matrices(to.a[i], a + i * 16 * T::CHUNKS);
-#pragma unroll
-    for (int j = 0; j < TILES_N / 2; j++)
-      load_matrices(to.b[j], b + j * 16 * T::CHUNKS);
-  }
-
-  __device__ __forceinline__ void multiply(const operands<T> &by) {
-#pragma unroll
-    for (int i = 0; i < TILES_M; i++)
-#pragma unroll
-      for (int j = 0; j < TILES_N; j++)
-        multiply_add(sum[i][j], by.a[i], &by.b[j / 2][j % 2 * 2]);
-  }
-
-  /* Stores the sums of the whole tile in shared memory. Warps that divide K between them add their sums one after the
-   * other. */
-  __device__ __forceinline__ void gather(float *tile) const {
-    int lane = threadIdx.x % 32;
-    for (int turn = T::WARPS_K - 1; turn >= 0; turn--) {
-      __syncthreads();
-      if (turn == k)
-#pragma unroll
-        for (int i = 0; i < TILES_M; i++)
-#pragma unroll
-          for (int j = 0; j < TILES_N; j++)
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-              float2 *to = reinterpret_cast<float2 *>(tile + (m + i * 16 + lane / 4 + half * 8) * T::SUM_PITCH + n +
-                                                      j * 8 + lane % 4 * 2);
-              float2 two = make_float2(sum[i][j][2 * half], sum[i][j][2 * half + 1]);
-              if (turn < T::WARPS_K - 1)
-                two.x += to->x, two.y += to->y;
-              *to = two;
-            }
-    }
-    __syncthreads();
-  }
-};
-
 /* Adds the tiles of all splits: thread blocks that each have a part of the sum along K. The one that arrives last adds
  * them, in the order of K. Returns true in that thread block, whose `tile` then holds the complete sums. */
 template <class T> __device__ bool add_splits(const struct gemm_args &p, float *tile) {
@@ -428,8 +362,8 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
 }
 
 /* Multiplies the blocks along K from `begin` to `end`, the first of which are on their way. While a warp multiplies one
- * step, the next one's operands are on their way from shared memory. */
-template <class T>
+ * step, the next one's operands are on their way from shared memory. SPAN: T::SPAN, or 0 for FP32 sums alone. */
+template <class T, int SPAN>
 __device__ __forceinline__ void multiply_blocks(loader<T> &from, accumulator<T> &sums, uint4 *shared, int begin,
                                                 int end) {
   operands<T> held[2];
@@ -454,7 +388,10 @@ __device__ __forceinline__ void multiply_blocks(loader<T> &from, accumulator<T> 
       }
       /* behind the last block this reads what is multiplied by nothing */
       sums.load(held[(step + 1) % 2], last ? shared + stage * T::STAGE_CHUNKS : present, last ? 0 : step + 1);
-      sums.multiply(held[step % 2]);
+      if constexpr (SPAN == 0)
+        sums.multiply(held[step % 2]);
+      else
+        sums.multiply_span(held[step % 2]);
       if (step == 0) { /* beside the products, which take longer */
         from.load_weights(later, block + T::STAGES - 1 < end);
         from.load_input(later, block + T::STAGES - 1 < end);
@@ -464,16 +401,12 @@ __device__ __forceinline__ void multiply_blocks(loader<T> &from, accumulator<T> 
   }
 }
 
-template <class T>
-__global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant__ struct gemm_args p) {
-  extern __shared__ uint4 shared[];
-  column_map map = map_columns<T>(p);
-  row_map rows = map_rows<T>(p);
-  int taps = p.quarters ? 4 : p.kernel * p.kernel, blocks = (taps * (p.c + p.c2) + T::BLOCK_K - 1) / T::BLOCK_K;
-  int begin = (int)((long)blocks * blockIdx.z / p.splits), end = (int)((long)blocks * (blockIdx.z + 1) / p.splits);
+/* Adds the products of the blocks along K from `begin` to `end` to the sums. */
+template <class T, int SPAN>
+__device__ __forceinline__ void sum_blocks(const struct gemm_args &p, const column_map &map, const row_map &rows,
+                                           accumulator<T> &sums, uint4 *shared, int begin, int end) {
   /* Start the copies of the first blocks along K. */
   loader<T> from(p, map, rows, begin);
-  accumulator<T> sums;
 #pragma unroll 1
   for (int s = 0; s < T::STAGES - 1 && begin + s < end; s++)
     from.load_weights(shared + s * T::STAGE_CHUNKS, true);
@@ -484,8 +417,24 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
       from.load_input(shared + s * T::STAGE_CHUNKS, true);
     copies_commit();
   }
-  multiply_blocks(from, sums, shared, begin, end);
+  multiply_blocks<T, SPAN>(from, sums, shared, begin, end);
   copies_wait<0>();
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant__ struct gemm_args p) {
+  extern __shared__ uint4 shared[];
+  column_map map = map_columns<T>(p);
+  row_map rows = map_rows<T>(p);
+  int taps = p.quarters ? 4 : p.kernel * p.kernel, blocks = (taps * (p.c + p.c2) + T::BLOCK_K - 1) / T::BLOCK_K;
+  int begin = (int)((long)blocks * blockIdx.z / p.splits), end = (int)((long)blocks * (blockIdx.z + 1) / p.splits);
+  accumulator<T> sums;
+  sum_blocks<T, T::SPAN>(p, map, rows, sums, shared, begin, end);
+  if constexpr (T::SPAN > 0)
+    if (__syncthreads_or(!sums.is_finite())) { /* the barrier also ends the reading of the stages */
+      sums.clear();
+      sum_blocks<T, 0>(p, map, rows, sums, shared, begin, end);
+    }
   /* Add up the sums of warps and of splits, apply the epilogue, store. */
   float *tile = reinterpret_cast<float *>(shared);
   sums.gather(tile);
@@ -503,6 +452,11 @@ unsigned tiles_down(const struct gemm_args *args, int m) {
   return blocks_for(rows_of(args), m) * (args->quarters ? 4 : 1);
 }
 
+using tile_128x128_f16 = tile_shape<128, 128, 64, 32, 1, 64, 3, 16>;
+using tile_128x160_f16 = tile_shape<128, 160, 32, 80, 1, 32, 5, 16>;
+/* eight warps: with 64 x 64 sums each, four have too few registers */
+using tile_256x64_f16 = tile_shape<256, 64, 64, 32, 1, 32, 4, 16>;
+
 template <class T> cudaError_t launch_tile(const struct launch_queue *queue, const struct gemm_args *args) {
   cudaError_t status =
       cudaFuncSetAttribute(gemm_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
@@ -514,9 +468,15 @@ template <class T> cudaError_t launch_tile(const struct launch_queue *queue, con
 
 } // namespace
 
-const struct gemm_tile_size gemm_tile_sizes[TILES] = {
-    [TILE_128x128] = {128, 128}, [TILE_128x160] = {128, 160}, [TILE_256x64] = {256, 64},
-    [TILE_64x160] = {64, 160},   [TILE_64x64] = {64, 64},     [TILE_64x16] = {64, 16}};
+const struct gemm_tile_size gemm_tile_sizes[TILES] = {[TILE_128x128] = {128, 128, 0},
+                                                      [TILE_128x160] = {128, 160, 0},
+                                                      [TILE_256x64] = {256, 64, 0},
+                                                      [TILE_64x160] = {64, 160, 0},
+                                                      [TILE_64x64] = {64, 64, 0},
+                                                      [TILE_64x16] = {64, 16, 0},
+                                                      [TILE_128x128_F16] = {128, 128, tile_128x128_f16::SPAN},
+                                                      [TILE_128x160_F16] = {128, 160, tile_128x160_f16::SPAN},
+                                                      [TILE_256x64_F16] = {256, 64, tile_256x64_f16::SPAN}};
 
 int gemm_tiles(const struct gemm_args *args) {
   const struct gemm_tile_size *tile = &gemm_tile_sizes[args->tile];
@@ -540,6 +500,12 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
     return launch_tile<tile_shape<64, 160, 32, 80, 2, 64, 3>>(queue, args);
   case TILE_64x64:
     return launch_tile<tile_shape<64, 64, 32, 32, 2, 64, 4>>(queue, args);
+  case TILE_128x128_F16:
+    return launch_tile<tile_128x128_f16>(queue, args);
+  case TILE_128x160_F16:
+    return launch_tile<tile_128x160_f16>(queue, args);
+  case TILE_256x64_F16:
+    return launch_tile<tile_256x64_f16>(queue, args);
   default:
     return launch_tile<tile_shape<64, 16, 16, 16, 2, 64, 4>>(queue, args);
   }

@@ -40,11 +40,25 @@ cudaError_t kernels_version(int *version);
 
 /* --- gemm.cu: matrix products, and convolutions as implicit matrix products, on tensor cores --- */
 
-/* Sizes of tiles, rows by columns. The number of a tile is part of choices in tuning files. */
-enum gemm_tile { TILE_128x128, TILE_128x160, TILE_256x64, TILE_64x160, TILE_64x64, TILE_64x16, TILES };
+/* Sizes of tiles, rows by columns. The number of a tile is part of choices in tuning files. The tiles from TILES_F32 on
+ * have FP16 sums over spans of K, which are added to FP32 sums; the others have FP32 sums alone. */
+enum gemm_tile {
+  TILE_128x128,
+  TILE_128x160,
+  TILE_256x64,
+  TILE_64x160,
+  TILE_64x64,
+  TILE_64x16,
+  TILES_F32,
+  TILE_128x128_F16 = TILES_F32,
+  TILE_128x160_F16,
+  TILE_256x64_F16,
+  TILES
+};
 
 struct gemm_tile_size {
   int m, n;
+  int span; /* number of products along K (taps and channels) that are summed in FP16; 0: all sums are FP32 */
 };
 extern const struct gemm_tile_size gemm_tile_sizes[TILES];
 

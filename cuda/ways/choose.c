@@ -221,8 +221,8 @@ static enum outcome time_candidates(struct cuda_device *device, const struct pro
     double seconds = time_candidate(device, product, &list[i], least, &disturbed);
     if (disturbed)
       outcome = DISTURBED;
-    log_line(device->log, LOG_DEBUG, "%s: %s %d, %d splits: %.2f us", key, way_name(list[i].way), list[i].index,
-             list[i].splits, seconds * 1e6);
+    log_line(device->log, LOG_DEBUG, "%s: %s %d%s, %d splits: %.2f us", key, way_name(list[i].way), list[i].index,
+             choice_remark(&list[i]), list[i].splits, seconds * 1e6);
     tuner_note(device->tuner, key, &list[i], seconds);
     if (seconds >= 0 && seconds < least) {
       least = seconds;

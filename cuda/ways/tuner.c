@@ -205,8 +205,8 @@ bool tuner_take(struct tuner *tuner, const char *text) {
 
 void tuner_note(struct tuner *tuner, const char *key, const struct choice *choice, double seconds) {
   if (seconds >= 0)
-    fprintf(tuner->notes, "%s: %s %d, %d split%s: %.2f us\n", key, way_name(choice->way), choice->index, choice->splits,
-            choice->splits == 1 ? "" : "s", seconds * 1e6);
+    fprintf(tuner->notes, "%s: %s %d%s, %d split%s: %.2f us\n", key, way_name(choice->way), choice->index,
+            choice_remark(choice), choice->splits, choice->splits == 1 ? "" : "s", seconds * 1e6);
 }
 
 char *tuner_times(const struct tuner *tuner) {

@@ -8,6 +8,10 @@ const char *way_name(const struct way *way) {
   return launch_kind_name(way->kind);
 }
 
+const char *choice_remark(const struct choice *choice) {
+  return choice->way == &way_gemm && gemm_tile_sizes[choice->index].span ? " FP16 sums" : "";
+}
+
 const struct way *way_find(const char *name) {
   for (int i = 0; i < WAYS; i++)
     if (!strcmp(name, way_name(ways[i])))

@@ -123,6 +123,12 @@ static const struct forced_way {
     {"64x160 tiles, 3 splits", {&way_gemm, TILE_64x160, 3}},
     {"64x64 tiles, 2 splits", {&way_gemm, TILE_64x64, 2}},
     {"64x16 tiles, 5 splits", {&way_gemm, TILE_64x16, 5}},
+    {"FP16 sums, 128x128", {&way_gemm, TILE_128x128_F16, 1}},
+    {"FP16 sums, 128x160", {&way_gemm, TILE_128x160_F16, 1}},
+    {"FP16 sums, 256x64", {&way_gemm, TILE_256x64_F16, 1}},
+    {"FP16 sums, 128x128, 3", {&way_gemm, TILE_128x128_F16, 3}},
+    {"FP16 sums, 128x160, 4", {&way_gemm, TILE_128x160_F16, 4}},
+    {"FP16 sums, 256x64, 2", {&way_gemm, TILE_256x64_F16, 2}},
 #define PRODUCT(tile, pair, splits)                                                                                    \
   { &way_sm90, PRODUCT_##tile *PRODUCT_PAIRS + PAIR_##pair, splits }
     {"sm90 128x80, input, 2", PRODUCT(128x80, INPUT, 2)},
@@ -236,6 +242,15 @@ static int run_fused(bool sm90, struct op_test_options options) {
   return failed + (sm90 ? run_joined(options) : 0);
 }
 
+/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. */
+static int run_sums(const struct forced_way *way, const struct op_test_options *options, int *done) {
+  int failed = run(way->name, "sums", options, done);
+  if (tally.forced == tally.products)
+    return failed;
+  printf("FAIL %s: %d products were done in another way\n", way->name, tally.products - tally.forced);
+  return failed + 1;
+}
+
 /* Runs one kernel on the cases that begin with prefix, or on all convolutions and linear layers. It is a failure if the
  * kernel computed nothing, unless the prefix may have left no case for it. */
 static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
@@ -246,6 +261,8 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
   if (!*prefix && linear)
     failed += run(way->name, "linear", options, &done) + run(way->name, "inject", options, &done);
+  if (!*prefix && way->choice.way == &way_gemm)
+    failed += run_sums(way, options, &done);
   if (!*prefix && way->choice.way == &way_halo) /* each second launch goes the other way */
     failed += run(way->name, "chain", options, &done);
   forced = NULL;
