@@ -427,6 +427,8 @@ static void switched_at_once(void **state) {
     while ((byte = first_byte_of_next(&reading, &serial)) < 100)
       frames++;
     assert_in_range(byte, 100, 190);
+    for (int i = 0; i < PATIENCE_MS && fake_source_open_now() > 1; i++)
+      usleep(1000); /* files are closed aside */
     assert_int_equal(fake_source_open_now(), 1);
     reading_finish(&reading, 0, NULL);
   }
@@ -470,6 +472,28 @@ static void the_next_keeps_the_pace(void **state) {
   reader_get_status(reading.reader, &status);
   assert_true(status.sources == 2 && status.moves);
   reading_finish(&reading, 0, NULL);
+}
+
+/* The next source's pictures do not wait until files are closed: the last one, or one that was to come and did not. */
+static void closing_is_not_waited_for(void **state) {
+  (void)state;
+  enum { CLOSE_MS = 500 };
+  struct reading reading;
+  int64_t serial = -1, asked_ns = 0;
+  for (int left = 0; left < 2; left++) {
+    reading_start(&reading,
+                  &(struct fake_source_script){.frame_ms = 20, .frames = left ? 200 : 4, .close_ms = CLOSE_MS});
+    switch_to_other(&reading, READER_AT_END);
+    wait_for_frames(&reading, 3);
+    asked_ns = platform_now_ns();
+    if (left)
+      switch_to_other(&reading, READER_NOW);
+    serial = -1;
+    while (first_byte_of_next(&reading, &serial) < 100)
+      ;
+    assert_true(platform_now_ns() - asked_ns < CLOSE_MS * INT64_C(1000000) / 2);
+    reading_finish(&reading, 0, NULL);
+  }
 }
 
 /* A next source that waits for the end of the current one can be started at once (reader_leave). */
@@ -566,6 +590,7 @@ int main(void) {
       cmocka_unit_test(switched_at_once),
       cmocka_unit_test(switched_at_the_end),
       cmocka_unit_test(the_next_keeps_the_pace),
+      cmocka_unit_test(closing_is_not_waited_for),
       cmocka_unit_test(left_before_the_end),
       cmocka_unit_test(end_waits_for_the_next),
       cmocka_unit_test(switched_to_a_missing_one),

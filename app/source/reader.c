@@ -404,6 +404,8 @@ static bool go_on_with_next(struct reader *reader, int got, const struct error *
       read_on(reader, &former);
     replaced = reader->replaced;
     reader->replaced = (struct origin){0};
+    closer_take(&reader->closer, &former);
+    closer_take(&reader->closer, &replaced);
   }
   pthread_mutex_unlock(&reader->lock);
   origin_free(&former);

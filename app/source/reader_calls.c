@@ -9,6 +9,7 @@
 
 static void reader_free(struct reader *reader) {
   extra_reader_close(&reader->leaving);
+  closer_finish(&reader->closer);
   origin_free(&reader->now);
   origin_free(&reader->next);
   origin_free(&reader->replaced);
@@ -105,6 +106,7 @@ int reader_switch(struct reader *reader, struct source **source, const char *spe
   reader->has_next = true;
   if (when == READER_NOW)
     call_away(reader);
+  closer_take(&reader->closer, &before);
   pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
   origin_free(&before);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "app/source/ahead.h"
+#include "app/source/closer.h"
 #include "app/source/origin.h"
 #include "app/source/outlet.h"
 #include "app/source/reader.h"
@@ -66,6 +67,7 @@ struct reader {
    * least one frame of the present source was read. */
   struct extra_reader leaving;
   bool given;
+  struct closer closer; /* closes files that have ended, were left or never began */
   struct reader_status status;
 };
 

@@ -199,6 +199,7 @@ void source_interrupt(struct source *source) {
 
 void source_close(struct source **source) {
   if (*source) {
+    usleep((useconds_t)script.close_ms * 1000);
     open_now--;
     closed_here++;
     host_pictures_free(&((struct fake *)*source)->pictures);

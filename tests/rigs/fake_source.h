@@ -21,6 +21,7 @@ struct fake_source_script {
   /* for a file: frames whose number is a multiple of this take slow_ms milliseconds to read; 0: none does */
   long slow_every;
   int slow_ms;
+  int close_ms;         /* milliseconds that closing takes */
   const char *hardware; /* name of the hardware that decodes; NULL: none */
 };
 
