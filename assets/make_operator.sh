@@ -29,7 +29,8 @@ cat >"$work/acts.jsonl" <<'ACTS'
 ACTS
 # A drum on each beat, and two tones, so that each meter has something to show.
 drum='0.3*sin(2*PI*60*t)*exp(-4*mod(t,60/118))'
-ffmpeg -nostdin -v error -f lavfi -i "aevalsrc='$drum+0.02*sin(2*PI*900*t)+0.004*sin(2*PI*5000*t)':d=30" "$work/drums.wav"
+ffmpeg -nostdin -v error -f lavfi -i "aevalsrc='$drum+0.02*sin(2*PI*900*t)+0.004*sin(2*PI*5000*t)':d=30" \
+  "$work/drums.wav"
 
 export DISPLAY=:97 SDL_VIDEODRIVER=x11 SDL_AUDIODRIVER=dummy XDG_CONFIG_HOME=$work REVERIE_DATA_DIR=$here
 Xvfb $DISPLAY -screen 0 1920x1080x24 2>/dev/null &

@@ -410,6 +410,34 @@ static void frames_share_a_moment(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* While frames come and something moves their values, numbers that are sent between two frames do not wake the loop's
+ * thread: it copies values once a frame, and the next frame has the newest ones. A text wakes it, and so does a number
+ * when no frame has come for long. */
+static void numbers_wait_for_the_next_frame(void **state) {
+  (void)state;
+  enum { FRAMES = 12, EACH = 10 };
+  struct rig rig = {.modulated = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = feed_frames(&rig, 1, 3), before = rig.moments;
+  int64_t begun_ns = platform_now_ns();
+  for (int i = 0; i < FRAMES; i++, serial = feed_frames(&rig, serial, 1))
+    for (int j = 1; j <= EACH; j++, usleep(1000))
+      set_number(rig.loop, PARAMETER_STRENGTH, j / 16.0);
+  assert_true(last_submit()->controls.strength == EACH / 16.0f);
+  /* a slow machine may let the loop wait long, which looks for changes then */
+  if (platform_now_ns() - begun_ns < 2 * FRAMES * EACH * INT64_C(1000000))
+    assert_in_range(rig.moments - before, FRAMES, 4 * FRAMES);
+  set_prompt_text(rig.loop, 1, "sent between frames");
+  for (int i = 0; i < PATIENCE_MS && strcmp(fake_engine_text(1), "sent between frames") != 0; i++)
+    usleep(1000);
+  usleep(150000);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  expect_again(&rig, (uint64_t)serial - 1);
+  for (int i = 0; i < PATIENCE_MS && last_submit()->controls.strength != 0.25f; i++)
+    expect_again(&rig, (uint64_t)serial - 1);
+  rig_finish(&rig, 0);
+}
+
 /* A value that modulation moves for frames is not changed in the settings, and is used again afterwards, also while
  * paused. */
 static void moved_values_stay_as_set(void **state) {
@@ -490,6 +518,7 @@ int main(void) {
       cmocka_unit_test(frames_share_a_moment),
       cmocka_unit_test(a_file_is_refused_once),
       cmocka_unit_test(a_walk_goes_on_by_itself),
+      cmocka_unit_test(numbers_wait_for_the_next_frame),
       cmocka_unit_test(moved_values_stay_as_set),
       cmocka_unit_test(refused_prompt_is_tried_once),
       cmocka_unit_test(changes_wait_for_the_engine),

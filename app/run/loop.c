@@ -155,8 +155,12 @@ static void encode_ahead(struct loop *loop, const struct moment *now) {
 
 /* --- taking frames, and submitting them to the engine --- */
 
+bool loop_waits_long(const struct loop *loop) {
+  return platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
+}
+
 static bool is_quiet(const struct loop *loop, const struct parameters *values) {
-  return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > QUIET_MS * INT64_C(1000000);
+  return values->pause || !loop->in || loop->ended || loop_waits_long(loop);
 }
 
 /* Returns true if a picture made now would differ from the last one, because controls, texts, the handle (prepared size
@@ -377,6 +381,7 @@ static int look(struct loop *loop, struct moment *now, int64_t now_ns) {
   bool moves = loop->moves || loop->glides || settings_moves(&now->settings, now_ns),
        governed = loop->params.budget_ms > 0;
   loop->looked_ns = again || moves || governed ? 0 : now_ns;
+  loop->ever_new = moves || governed;
   return again;
 }
 

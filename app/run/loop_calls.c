@@ -5,6 +5,18 @@
 /* time in ms between two looks at whether the loop's thread has ended */
 enum { LOOK_AGAIN_MS = 10 };
 
+/* True if a change needs no work before the frame that it comes to. */
+static bool is_for_frames(const struct parameters *changes) {
+  for (int id = 0; id < PARAMETERS; id++) {
+    enum parameter_need need = parameter_row(id)->need;
+    if (changes->marks[id] && ((need != NEED_FRAME && need != NEED_NOTHING) || id == PARAMETER_PAUSE))
+      return false;
+  }
+  return true;
+}
+
+/* A fader gives a hundred values a second. While frames come whose values are copied anew in any case, the loop's
+ * thread is not woken between two frames for values that the next frame uses without other work. */
 long loop_send(struct loop *loop, const struct parameters *changes) {
   if (!parameters_any_marked(changes))
     return loop->sent;
@@ -12,7 +24,8 @@ long loop_send(struct loop *loop, const struct parameters *changes) {
   settings_apply(&loop->settings, changes, platform_now_ns());
   long sent = ++loop->sent;
   pthread_mutex_unlock(&loop->lock);
-  mailbox_wake(loop_waited_at(loop));
+  if (!loop->ever_new || loop_waits_long(loop) || !is_for_frames(changes))
+    mailbox_wake(loop_waited_at(loop));
   return sent;
 }
 

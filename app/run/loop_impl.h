@@ -52,6 +52,10 @@ struct loop {
   atomic_bool on_device, drawn_there;
   /* time at which the present call of the engine by the loop's thread began; 0: the thread is in no such call */
   atomic_llong busy_ns;
+  /* taken_ns: time at which `newest` was taken from `in`; ever_new: true: values are copied anew for each frame,
+   * because something moves them or a time budget is kept */
+  atomic_llong taken_ns;
+  atomic_bool ever_new;
 
   /* The next fields, up to `ended`, are used by the loop's thread alone: the newest frame of the source. */
   const struct mail *newest; /* the last frame that was taken from `in`; NULL: none yet */
@@ -59,7 +63,6 @@ struct loop {
   bool jumped;               /* true: `newest` was taken during a pause, as the first frame of another source or after a
                               * seek */
   bool passed;               /* true: `newest` was dropped because it would have missed the time budget */
-  int64_t taken_ns;
   bool ended;
 
   /* The next fields, up to `last_finished_ns`, are used by the loop's thread alone: its copies of the current values
@@ -150,6 +153,9 @@ struct loop {
   struct loop_status status;
   atomic_long sent; /* number of calls of loop_send */
 };
+
+/* True if the source has given no frame for so long that a changed value causes another picture of its last frame. */
+bool loop_waits_long(const struct loop *loop);
 
 /* --- recover.c: opening the engine, at first and after failures --- */
 
