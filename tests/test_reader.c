@@ -496,6 +496,25 @@ static void closing_is_not_waited_for(void **state) {
   }
 }
 
+/* Sources that follow each other faster than files are closed do not pile up. */
+static void few_files_are_closed_at_a_time(void **state) {
+  (void)state;
+  enum { CLOSE_MS = 100, SWITCHES = 20, OPEN_MOST = 8 };
+  struct reading reading;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 10000, .close_ms = CLOSE_MS});
+  for (int i = 0; i < SWITCHES; i++) {
+    struct reader_status status;
+    reader_get_status(reading.reader, &status);
+    switch_to_other(&reading, READER_NOW);
+    for (int sources = status.sources, j = 0; j < PATIENCE_MS && status.sources == sources; j++) {
+      usleep(1000);
+      reader_get_status(reading.reader, &status);
+    }
+    assert_in_range(fake_source_open_now(), 1, OPEN_MOST);
+  }
+  reading_finish(&reading, 0, NULL);
+}
+
 /* A next source that waits for the end of the current one can be started at once (reader_leave). */
 static void left_before_the_end(void **state) {
   (void)state;
@@ -591,6 +610,7 @@ int main(void) {
       cmocka_unit_test(switched_at_the_end),
       cmocka_unit_test(the_next_keeps_the_pace),
       cmocka_unit_test(closing_is_not_waited_for),
+      cmocka_unit_test(few_files_are_closed_at_a_time),
       cmocka_unit_test(left_before_the_end),
       cmocka_unit_test(end_waits_for_the_next),
       cmocka_unit_test(switched_to_a_missing_one),

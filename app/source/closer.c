@@ -4,6 +4,10 @@
 
 #include "app/flow/errand.h"
 
+/* Largest number of files that are being closed at the same time: each still holds its decoder and a decoder's memory,
+ * and who seeks with a fader may leave files faster than they are closed. */
+enum { CLOSING_MOST = 4 };
+
 struct closing {
   struct origin origin;
   struct errand errand;
@@ -23,25 +27,28 @@ static bool is_open_file(const struct origin *origin) {
   return !info.realtime && !info.returns && !info.passes;
 }
 
-/* Frees the entries of files that are closed; waits: true: waits until all are. */
-static void free_closed(struct closer *closer, bool waits) {
+/* Frees the entries of files that are closed; waits: true: waits until all are. Returns how many are left. */
+static int free_closed(struct closer *closer, bool waits) {
   struct closing **link = &closer->first;
+  int left = 0;
   while (*link) {
     struct closing *closing = *link;
     if (!waits && !errand_is_done(&closing->errand)) {
       link = &closing->next;
+      left++;
       continue;
     }
     errand_join(&closing->errand);
     *link = closing->next;
     free(closing);
   }
+  return left;
 }
 
 void closer_take(struct closer *closer, struct origin *origin) {
   struct error ignored;
-  free_closed(closer, false);
-  struct closing *closing = is_open_file(origin) ? calloc(1, sizeof *closing) : NULL;
+  bool has_room = free_closed(closer, false) < CLOSING_MOST;
+  struct closing *closing = has_room && is_open_file(origin) ? calloc(1, sizeof *closing) : NULL;
   if (!closing)
     return;
   closing->origin = *origin;

@@ -15,7 +15,7 @@ struct closer {
 
 /* Begins to close the source of *origin if it is an open file; *origin is then zeroed. Devices, streams and pipes stay
  * as they are, because they may be opened again at once: the caller closes them (origin_free), and also a file for
- * which no thread can be started. */
+ * which no thread can be started, or while four others are being closed. */
 void closer_take(struct closer *closer, struct origin *origin);
 /* Waits until all files are closed. */
 void closer_finish(struct closer *closer);
