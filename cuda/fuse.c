@@ -368,6 +368,7 @@ static bool has_shortcut_tile(const struct cuda_device *device, const struct cud
 /* Returns 2 for a linear layer and the 3x3 convolution to which it is added. */
 static int match_shortcut(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                           int left) {
+  static const _Alignas(16) half_t there[8]; /* stands for the shortcut's input, which has no address yet */
   const struct op_linear *shortcut = &op[0].linear;
   const struct op_conv *o = &op[1].conv;
   if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_CONV || shortcut->prologue.norm != NORM_NONE ||
@@ -377,8 +378,14 @@ static int match_shortcut(const struct cuda_device *device, const struct cuda_pr
       !is_dense(program, shortcut->x) || (tensor_exists(shortcut->x2) && !is_dense(program, shortcut->x2)) ||
       !is_dense(program, o->y) || !has_shortcut_tile(device, program, &op[1]))
     return 0;
+  struct product_args args = {.tile = PRODUCT_64x80_DEEP};
+  product_add_shape(program, op, &args.gemm);
+  args.gemm.more.x = there;
   int end = (int)(op - program->base.plan->ops) + 1;
-  return o->x.c % 8 == 0 && !tensor_exists(o->x2) && is_inner(program, shortcut->y, end) ? 2 : 0;
+  return o->x.c % 8 == 0 && !tensor_exists(o->x2) && is_inner(program, shortcut->y, end) &&
+                 product_supported(&device->product, &args)
+             ? 2
+             : 0;
 }
 
 /* --- the list of sequences that can be fused --- */

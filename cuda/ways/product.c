@@ -239,6 +239,12 @@ int product_fold(struct cuda_device *device, struct cuda_program *program, const
 
 /* --- a convolution with a second product --- */
 
+void product_add_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape) {
+  product_shape(program, &op[1], shape);
+  shape->more.c = op->linear.x.c;
+  shape->more.c2 = op->linear.x2.c;
+}
+
 int product_add(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                 struct product *product, struct error *err) {
   const struct op_linear *o = &plan->ops[index].linear;

@@ -19,7 +19,10 @@ void product_fold_shape(const struct op *op, struct gemm_args *shape);
 int product_fold(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err);
 
-/* Fills *product for the convolution behind op number `index`, with that op, a linear layer, as its second product. */
+/* product_add_shape fills *shape with the sizes, but no addresses, of the 3x3 convolution behind op with that op, a
+ * linear layer, as its second product. product_add fills *product for op number `index` and the convolution behind
+ * it. */
+void product_add_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
 int product_add(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                 struct product *product, struct error *err);
 

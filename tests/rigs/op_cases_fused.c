@@ -303,6 +303,7 @@ static const struct shortcut_case shortcut_cases[] = {
     {3, 16, 12, 64, 128, 64, 320, .norm = true},
     {1, 8, 8, 80, 80, 0, 80, .read_inside = true},
     {1, 8, 8, 80, 64, 0, 88},
+    {1, 8, 8, 80, 84, 0, 80},
     {1, 16, 16, 128, 128, 192, 128, .norm = true},
     {1, 32, 32, 128, 128, 128, 128, .norm = true, .fill = FILL_OFFSET},
     {2, 9, 7, 192, 128, 0, 192, .bare = true},
