@@ -119,7 +119,8 @@ class Client(threading.Thread):
 
     def stop(self):
         self.ends.set()
-        self.join(10)
+        if self.is_alive():  # it was never started if the program could not be
+            self.join(10)
 
 
 def osc_message(address, value):
