@@ -113,6 +113,25 @@ static void test_no_sound_is_told_once(void **state) {
   quit_window();
 }
 
+/* A client may choose a source as soon as the socket is there, before the window is open. */
+static void test_source_before_the_window(void **state) {
+  (void)state;
+  make_clips();
+  shell("rm -f ipc.sock answer.txt; cat >early.py <<'PYTHON'\n"
+        "import socket, time\n"
+        "client = socket.socket(socket.AF_UNIX)\n"
+        "while client.connect_ex('ipc.sock'):\n"
+        "    time.sleep(0.001)\n"
+        "client.sendall(b'{\"command\":[\"set_property\",\"source\",2]}\\n')\n"
+        "open('answer.txt', 'w').write(client.makefile().readline())\n"
+        "PYTHON\n"
+        "timeout 60 python3 early.py &");
+  start_window("still.mkv twice.mkv --loop --clip-loop loop --ipc ipc.sock" PICTURE);
+  shell("cat answer.txt && grep -q success answer.txt");
+  wait_ipc("[\"get_property\",\"source\"]", "\"data\":2");
+  quit_window();
+}
+
 /* A pipe that nobody writes keeps no other source out while it is opened, and an alert tells of it until then. */
 static void test_pipe_that_nobody_writes(void **state) {
   (void)state;
@@ -210,6 +229,7 @@ int main(int argc, char **argv) {
       TINY(test_list_goes_on_from_the_last_frame),
       TINY(test_place_of_a_last_picture),
       TINY(test_no_sound_is_told_once),
+      TINY(test_source_before_the_window),
       TINY(test_pipe_that_nobody_writes),
       TINY(test_clip),
       TINY(test_show),

@@ -57,7 +57,10 @@ int live_open_changer(struct live *live, struct error *err) {
     return -1;
   live->source_told = live->first + 1;
   live->mirror_told = live->options->values.mirror;
-  return changer_open(&live->changer, &live->list, &params, err);
+  if (changer_open(&live->changer, &live->list, &params, err))
+    return -1;
+  live->state.sources = changer_count(live->changer); /* clients may name one before the window is open */
+  return 0;
 }
 
 void live_close_changer(struct live *live) {
