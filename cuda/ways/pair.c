@@ -108,7 +108,15 @@ static struct choice time_pair(struct cuda_device *device, const struct pair *tr
   return *best;
 }
 
-/* Returns whether a pair is one launch: by the tuning file, or by timing both. Where nothing is timed, it is one. */
+/* Returns the choice where nothing is timed: one launch while two thread blocks for each 64 rows are on the GPU at the
+ * same time. Where they take turns, as at 9216 rows on an H200, launches of their own were faster (ROWS.md). */
+static struct choice choose_untimed(const struct cuda_device *device, const struct row_pair *pair) {
+  enum { ROWS = 64, BLOCKS = 2 };
+  bool at_once = (pair->rows + ROWS - 1) / ROWS * BLOCKS <= device->queue.sms;
+  return at_once || device->together ? together : apart;
+}
+
+/* Returns whether a pair is one launch: by the tuning file, or by timing both. */
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program, const struct pair *pair) {
   struct launch launch = describe(pair);
   struct choice choice, choices[2];
@@ -120,13 +128,13 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   if (program->tune_until > 0 && tuner_find(device->tuner, key, &choice) && choice.way == &way_pair)
     return choice;
   if (product_untimed(device, program))
-    return together;
+    return choose_untimed(device, &launch.row_pair);
   choices[0] = product_choose(device, program, &pair->first);
   choices[1] = product_choose(device, program, &pair->second);
   const struct product products[2] = {pair->first, pair->second};
   if (product_untimed(device, program) || device_check_wanted(&device->base, NULL) < 0 ||
       product_trials(device, program, products, 2, trials) < 0)
-    return together;
+    return choose_untimed(device, &launch.row_pair);
   const struct pair trial = {trials[0], trials[1]};
   return time_pair(device, &trial, choices, key);
 }
