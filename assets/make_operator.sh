@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes operator.webp, the operator's window of README.md and LIVE.md: a show of six presets, with a sound track of its
 # own, played to where the picture is frozen. Needs Xvfb, xdotool and ffmpeg.
-# usage: assets/make_operator.sh build/app/reverie
+# usage: assets/make_operator.sh build/app/reverie [FILE]
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -42,9 +42,13 @@ sleep 1
   --prompt 'oil painting' --prompt 'pencil sketch' --prompt cartoon --prompt mosaic --prompt 'vintage film' \
   --prompt 'pop art' >"$work/said" 2>&1 &
 show=$!
-until window=$(xdotool search --onlyvisible --name '^reverie operator$'); do sleep 0.2; done
+goes_on() { kill -0 $show 2>/dev/null || { cat "$work/said" && exit 1; }; }
+until window=$(xdotool search --onlyvisible --name '^reverie operator$'); do
+  goes_on
+  sleep 0.2
+done
 xdotool windowmove "$window" 0 0 windowsize "$window" 1280 720
 sleep "${SECONDS_OF_SHOW:-25}"
-kill -0 $show || { cat "$work/said" && exit 1; }
+goes_on
 ffmpeg -nostdin -v error -y -f x11grab -draw_mouse 0 -window_id "$window" -i $DISPLAY -frames:v 1 -c:v libwebp \
   -quality 75 -compression_level 6 "${2:-$here/operator.webp}"
