@@ -127,3 +127,14 @@ class Model:
     def rebuild(self, pictures):
         """Encode and decode: the autoencoder's own limit."""
         return torch.cat([self.ae.decoder(self.ae.encoder(x * 2 - 1)).add(1).div(2).clamp(0, 1) for x in pictures.split(16)])
+
+
+@torch.no_grad()
+def mix(first, second, share, out):
+    """Write the folder OUT whose weights are those of `first` with so much of their way to those of `second`."""
+    networks = lambda model: (model.ae, model.unet, model.writer, model.viewer, model.adapter)
+    mixed = networks(Model(first))
+    for mine, theirs in zip(mixed, networks(Model(second))):
+        for weight, other in zip(mine.state_dict().values(), theirs.state_dict().values()):
+            weight.add_((other - weight) * share)
+    export(out, *mixed)

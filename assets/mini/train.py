@@ -5,6 +5,7 @@
     train.py train    DATA OUT           autoencoder, then U-Net, text encoder and decoder; writes OUT/model;
                                          --from MODEL goes on from a trained model; --pause and --resume part a run;
                                          --gpus N trains on N GPUs of this host
+    train.py mix      A B SHARE OUT      weights between those of two models, SHARE of the way from A to B
     train.py evaluate DATA MODEL OUT     figures (evaluation.json) and picture sheets of a trained model
     train.py look     DATA MODEL OUT     sheets of your own pictures (DATA/look, 512x512) in every style
     train.py check    MODEL              load it with diffusers and transformers and compare (needs both)
@@ -42,7 +43,7 @@ import text
 from batches import Maker, Prompts
 from evaluate import check, evaluate, look, psnr
 from losses import picture_loss
-from model import CUDA, DEVICE, START, Model, Schedule, export, log
+from model import CUDA, DEVICE, START, Model, Schedule, export, log, mix
 from session import Average, Clock, Guard, clip, optimiser, read_checkpoint, write_checkpoint
 
 NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
@@ -363,6 +364,14 @@ def check_guard():
         assert all(map(torch.equal, held, guard._tensors())) == (rate is not None)
 
 
+def check_mix(first, second, out):
+    """A quarter of the way from one model's weights to another's."""
+    mix(first, second, .25, out)
+    near, far, between = (next(Model(folder).unet.parameters()) for folder in (first, second, out))
+    assert not torch.equal(near, far)
+    assert (near + .25 * (far - near) - between).abs().max() <= 1e-3 * between.abs().max()
+
+
 def selftest(out, args):
     """Train a few steps on made-up pictures, export, draw and evaluate: does the machinery hold together?"""
     check_guard()
@@ -392,6 +401,7 @@ def selftest(out, args):
     assert not train(root, more, args)                                     # stops in the second
     args.resume, args.pause = True, 0
     assert train(root, more, args)
+    check_mix(run + '/model', more + '/model', os.path.join(out, 'mixed'))
     result = evaluate(root, more + '/model', more + '/evaluation', steps=(1, 2), with_clips=False)
     assert all(math.isfinite(v) for row in result['pictures'].values() for v in row.values())
     assert all(math.isfinite(v) for v in result['mean'].values())
@@ -400,7 +410,7 @@ def selftest(out, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('command', choices=('prepare', 'train', 'evaluate', 'look', 'check', 'selftest'))
+    parser.add_argument('command', choices=('prepare', 'train', 'mix', 'evaluate', 'look', 'check', 'selftest'))
     parser.add_argument('paths', nargs='*')
     parser.add_argument('--autoencoder-seconds', type=float, help='length of the first phase: 370, with --from 0')
     parser.add_argument('--from', dest='start', help='go on from the weights of this exported folder')
@@ -431,6 +441,9 @@ def main():
         print(len(rows), 'pictures')
     elif args.command == 'train':
         train(*args.paths, args)
+    elif args.command == 'mix':
+        first, second, share, out = args.paths
+        mix(first, second, float(share), out)
     elif args.command == 'evaluate':
         evaluate(*args.paths)
     elif args.command == 'look':
