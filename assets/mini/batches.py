@@ -12,7 +12,7 @@ from model import CUDA, DEVICE
 # Styles that are hard or matter most come twice in a batch
 TWICE = ('photo', 'ink', 'mosaic', 'neon', 'charcoal', 'pixelart', 'blueprint')
 # Hard lines and thresholds flicker most
-CALM = dict(ink=6., mosaic=4., pixelart=4., watercolor=4., popart=3., pencil=5., cartoon=3., charcoal=2., blueprint=3., neon=2.,
+CALM = dict(ink=6., mosaic=4., pixelart=4., watercolor=4., popart=3., pencil=5., cartoon=3., charcoal=2., blueprint=5., neon=2.,
             comic=3., stainedglass=4., linocut=5., riso=4., gold=4.)
 # Styles whose marks are painted over a painting's colours, and how often
 PAINTED = ('oil', 'oil', 'oil', 'watercolor')

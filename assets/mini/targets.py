@@ -271,8 +271,8 @@ def blueprint(x, e):
     wild = tangle(luminance(calm), 7.) * smoothstep(crowd, .035, .07)      # fur, leaves, stones
     clear = broad / (.022 + (.85 + .40 * wild) * blur(broad, 14.))         # what stands out among its neighbours
     clear_fine = fine / (.035 + 1.1 * crowd)
-    bold = smoothstep(clear, .60, 1.35) * smoothstep(trust, .55, .90)
-    thin = smoothstep(clear_fine, .75, 1.5) * smoothstep(trust_fine, .50, .85) * smoothstep(fine, .022, .055)
+    bold = smoothstep(clear, .55, 1.45) * smoothstep(trust, .55, .90)
+    thin = smoothstep(clear_fine, .75, 1.7) * smoothstep(trust_fine, .50, .85) * smoothstep(fine, .022, .055)
     letters = blur(relief(tone(luminance(mix(calm, x, .3))), 14., .14), .5)
     stroke = torch.maximum(smoothstep(narrow(letters, 2, .74), .20, .42), smoothstep(narrow(letters, 3, .74), .34, .58))
     beside = .8 * smoothstep(blur(stroke, 1.5), .1, .5)                    # letters are strokes, not outlines of strokes
@@ -284,7 +284,7 @@ def blueprint(x, e):
     grid = (torch.maximum(smoothstep(triangle(xx / 32), .94, 1.), smoothstep(triangle(yy / 32), .94, 1.)) * .16
             + torch.maximum(smoothstep(triangle(xx / 8), .80, 1.), smoothstep(triangle(yy / 8), .80, 1.)) * .035)
     shade = smoothstep(blur(luminance(calmer), 1.5), .35, .95)
-    value = (lines * .95 + grid * (1 - lines) + .14 * shade).clamp(0, 1)
+    value = (lines * .85 + grid * (1 - lines) + .14 * shade).clamp(0, 1)
     base = colour(x, .030, .155, .41) * (1 + .05 * cloud(e, 4).clamp(-2, 2))
     return mix(base, colour(x, .92, .97, 1.), value).clamp(0, 1)
 
