@@ -250,10 +250,11 @@ static int run_fused(bool sm90, struct op_test_options options) {
   return failed + (sm90 ? run_joined(options) : 0);
 }
 
-/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. */
+/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. Windows do some of them. */
 static int run_sums(const struct forced_way *way, const struct op_test_options *options, int *done) {
+  bool windows = way->choice.index >= WINDOW_FIRST && way->choice.index < TILES_F32;
   int failed = run(way->name, "sums", options, done);
-  if (tally.forced == tally.products)
+  if (windows ? tally.forced > 0 : tally.forced == tally.products)
     return failed;
   printf("FAIL %s: %d products were done in another way\n", way->name, tally.products - tally.forced);
   return failed + 1;
