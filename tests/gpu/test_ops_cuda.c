@@ -123,14 +123,6 @@ static const struct forced_way {
     {"64x160 tiles, 3 splits", {&way_gemm, TILE_64x160, 3}},
     {"64x64 tiles, 2 splits", {&way_gemm, TILE_64x64, 2}},
     {"64x16 tiles, 5 splits", {&way_gemm, TILE_64x16, 5}},
-    {"windows 8x16x160", {&way_gemm, WINDOW_8x16x160, 1}},
-    {"windows 8x16x128", {&way_gemm, WINDOW_8x16x128, 1}},
-    {"windows 16x16x64", {&way_gemm, WINDOW_16x16x64, 1}},
-    {"windows 8x16x64", {&way_gemm, WINDOW_8x16x64, 1}},
-    {"windows 8x8x160", {&way_gemm, WINDOW_8x8x160, 1}},
-    {"windows 8x8x64", {&way_gemm, WINDOW_8x8x64, 1}},
-    {"windows 8x16x160, 3 splits", {&way_gemm, WINDOW_8x16x160, 3}},
-    {"windows 8x8x64, 2 splits", {&way_gemm, WINDOW_8x8x64, 2}},
     {"FP16 sums, 128x128", {&way_gemm, TILE_128x128_F16, 1}},
     {"FP16 sums, 128x160", {&way_gemm, TILE_128x160_F16, 1}},
     {"FP16 sums, 256x64", {&way_gemm, TILE_256x64_F16, 1}},
@@ -250,11 +242,10 @@ static int run_fused(bool sm90, struct op_test_options options) {
   return failed + (sm90 ? run_joined(options) : 0);
 }
 
-/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. Windows do some of them. */
+/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. */
 static int run_sums(const struct forced_way *way, const struct op_test_options *options, int *done) {
-  bool windows = way->choice.index >= WINDOW_FIRST && way->choice.index < TILES_F32;
   int failed = run(way->name, "sums", options, done);
-  if (windows ? tally.forced > 0 : tally.forced == tally.products)
+  if (tally.forced == tally.products)
     return failed;
   printf("FAIL %s: %d products were done in another way\n", way->name, tally.products - tally.forced);
   return failed + 1;
