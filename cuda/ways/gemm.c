@@ -20,8 +20,8 @@ static const double error_allowed = 1.5e-3;
  * sqrt(3). Products of either sign at random have a smaller error: sqrt((n + 1) / 2) times that of one rounding,
  * however deep the sum is. Where large products cancel out, the error is larger, as it is by the rounding of the
  * operands to FP16. A span of 32 would have 2.2e-3. The bound holds for results above about 2.5e-4: below 2^-14 FP16's
- * numbers have equal steps of 2^-24. Emulated at a depth of 2880, results of 2.4e-4 in the mean err by 1.5e-3, and those
- * of 8e-5 by 4.5e-3, where FP32 sums err by 2.6e-4. */
+ * numbers have equal steps of 2^-24. Emulated at a depth of 2880, results of 2.4e-4 in the mean err by 1.5e-3, and
+ * those of 8e-5 by 4.5e-3, where FP32 sums err by 2.6e-4. */
 static double largest_error(int span, int depth) {
   double rounding = 0x1p-11, count = span / 4.0, spans = (double)depth / span;
   double sums = (count + 1) / 2 * rounding + (spans + 1) / 2 * 0x1p-24;
