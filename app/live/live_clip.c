@@ -12,8 +12,7 @@ static bool is_clip(const struct live *live) {
   const struct source_info *info = &live->info;
   const struct reader_status *status = &live->source_status;
   bool pictures = info->length * fmax(info->fps, 1) > 1.5;
-  return live->changer && !status->lost && status->reached && !info->realtime && !info->returns && !info->passes &&
-         pictures;
+  return live->changer && !status->lost && status->reached && source_is_file(info) && pictures;
 }
 
 /* Returns the position of the file's last frame in seconds: one frame duration before the end. */

@@ -24,7 +24,7 @@ static bool is_open_file(const struct origin *origin) {
   if (!origin->source)
     return false;
   source_get_info(origin->source, &info);
-  return !info.realtime && !info.returns && !info.passes;
+  return source_is_file(&info);
 }
 
 /* Frees the entries of files that are closed; waits: true: waits until all are. Returns how many are left. */

@@ -297,8 +297,7 @@ static void begin_ahead(struct reader *reader) {
   struct source_info info;
   struct error err;
   source_get_info(reader->now.source, &info);
-  if (!info.realtime && !info.returns && !info.passes &&
-      ahead_start(&reader->ahead, reader->now.source, reader->now.options.urgent, &err))
+  if (source_is_file(&info) && ahead_start(&reader->ahead, reader->now.source, reader->now.options.urgent, &err))
     log_line(reader->now.options.log, LOG_DEBUG, "%s", err.message);
 }
 

@@ -179,6 +179,11 @@ int source_read(struct source *source, struct frame *frame, struct error *err);
 int source_check(const struct source *source, struct error *err);
 /* Copies the info of the source, as far as it is known. info->hardware points to a constant string. */
 void source_get_info(const struct source *source, struct source_info *info);
+/* True if frames wait until they are read, and the input can be read again from its beginning: a file, and no camera,
+ * stream or pipe. */
+static inline bool source_is_file(const struct source_info *info) {
+  return !info->realtime && !info->returns && !info->passes;
+}
 /* Makes source_read report the end from now on, even while it blocks. Callable from any thread and from a signal
  * handler. */
 void source_interrupt(struct source *source);
