@@ -243,20 +243,24 @@ struct calculator {
     wgmma_commit();
   }
 
+  /* Waits until all products but those of the last PENDING blocks are done, and gives the stage of the last block that
+   * is done back to the loader. */
+  template <int PENDING> __device__ __forceinline__ void release_block() {
+    wgmma_wait<PENDING>();
+    release((unit - 1) % STAGES);
+  }
+
   __device__ __forceinline__ void multiply_first() {
     uint32_t x = describe_rows(base + X_AT);
 #pragma unroll
     for (int k = 0; k < BLOCKS; k++, unit++) {
       barrier_wait(b.x(k), 0);
       multiply_block(unit % STAGES, [&](int j) { return descriptor(x + k * (X_BLOCK / 16), j * 32); });
-      if (k > 0) {
-        wgmma_wait<1>();
-        release((unit - 1) % STAGES);
-      }
+      if (k > 0)
+        release_block<1>();
     }
-    wgmma_wait<0>();
+    release_block<0>();
     pin(sum);
-    release((unit - 1) % STAGES);
   }
 
   /* Waits for the other thread block's half of the normalised rows, and tells it that it has arrived. */
@@ -278,14 +282,11 @@ struct calculator {
       multiply_block(unit % STAGES, [&](int j) {
         return descriptor_64(normal + (2 * block + j / 2) * (NORMAL_BLOCK / 16) + j % 2 * 2);
       });
-      if (k > 0) {
-        wgmma_wait<1>();
-        release((unit - 1) % STAGES);
-      }
+      if (k > 0)
+        release_block<1>();
     }
-    wgmma_wait<0>();
+    release_block<0>();
     pin(sum);
-    release((unit - 1) % STAGES);
   }
 
   /* Returns where this lane's row of 16 channels is in the memory of results, for loads and stores of four matrices. */
@@ -519,6 +520,10 @@ bool row_pair_supported(const struct product_device *device, const struct row_pa
          is_aligned(a->second.bias) && is_aligned(a->h) && is_aligned(a->y);
 }
 
+int row_pair_blocks(int rows) {
+  return rows / ROWS * 2;
+}
+
 cudaError_t launch_row_pair(const struct product_device *device, const struct launch_queue *queue,
                             const struct row_pair *a) {
   if (!row_pair_supported(device, a))
@@ -533,5 +538,6 @@ cudaError_t launch_row_pair(const struct product_device *device, const struct la
   if (!encode(device, &p, a))
     return cudaErrorInvalidValue;
   auto kernel = a->columns == 0 ? row_pair_kernel<0> : a->columns == CHANNELS ? row_pair_kernel<1> : row_pair_kernel<3>;
-  return launch_shared(queue, kernel, dim3((unsigned)(a->rows / ROWS * 2)), dim3(2), dim3(THREADS), SHARED_BYTES, p);
+  dim3 grid((unsigned)row_pair_blocks(a->rows));
+  return launch_shared(queue, kernel, grid, dim3(2), dim3(THREADS), SHARED_BYTES, p);
 }

@@ -25,6 +25,8 @@ struct row_pair {
 bool row_pair_has(int columns);
 /* Returns true if launch_row_pair can do this. Addresses that are NULL are not looked at. */
 bool row_pair_supported(const struct product_device *device, const struct row_pair *args);
+/* Returns how many thread blocks a launch for so many rows has. */
+int row_pair_blocks(int rows);
 cudaError_t launch_row_pair(const struct product_device *device, const struct launch_queue *queue,
                             const struct row_pair *args);
 

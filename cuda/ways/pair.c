@@ -108,12 +108,10 @@ static struct choice time_pair(struct cuda_device *device, const struct pair *tr
   return *best;
 }
 
-/* Returns the choice where nothing is timed: one launch while two thread blocks for each 64 rows are on the GPU at the
- * same time. Where they take turns, as at 9216 rows on an H200, launches of their own were faster (ROWS.md). */
+/* Returns the choice where nothing is timed: one launch while all of its thread blocks are on the GPU at the same time.
+ * Where they take turns, as at 9216 rows on an H200, launches of their own were faster (ROWS.md). */
 static struct choice choose_untimed(const struct cuda_device *device, const struct row_pair *pair) {
-  enum { ROWS = 64, BLOCKS = 2 };
-  bool at_once = (pair->rows + ROWS - 1) / ROWS * BLOCKS <= device->queue.sms;
-  return at_once || device->together ? together : apart;
+  return row_pair_blocks(pair->rows) <= device->queue.sms || device->together ? together : apart;
 }
 
 /* Returns whether a pair is one launch: by the tuning file, or by timing both. */
