@@ -24,10 +24,10 @@
  *   weight_merges.[ch]  weights in two sets, of which adapters change the one that runs do not read
  *   blends.[ch]         calculates weights with the terms of adapters added
  *   libraries/          libraries that are opened at run time: cuBLASLt, cuDNN, NVML
- *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products,
- *                       halo_sm90.cu and narrow.cu for convolutions with few channels, group_norm.cu and layer_norm.cu
- *                       (NORM.md), row_*.cu, block.cu and norm_conv.cu for several ops at once (ROWS.md); the names of
- *                       the others say what they do
+ *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products, window.cu for
+ *                       3x3 convolutions, halo_sm90.cu and narrow.cu for those with few channels, group_norm.cu and
+ *                       layer_norm.cu (NORM.md), row_*.cu, block.cu and norm_conv.cu for several ops at once (ROWS.md);
+ *                       the names of the others say what they do
  *
  * All runs execute on one compute stream, one after the other, so that programs may share working memory. While a
  * run is executed, the next frame's planes and the last run's pictures are copied on other streams.
@@ -37,7 +37,7 @@
  * preparing). Weights are loaded on a third stream (loads). Captured launches contain the addresses that runs use.
  *
  * Kernels on two streams cannot deadlock, because no kernel waits for a thread block that may not have started. Where
- * several thread blocks calculate parts of one sum, the one that finishes last adds the parts (gemm.cu,
+ * several thread blocks calculate parts of one sum, the one that finishes last adds the parts (fragments.cuh,
  * epilogue_sm90.cuh, attention's kernel_sm90.cuh). Thread blocks that wait for each other are a cluster, which starts
  * as a whole. A programmatic dependent launch starts only when all thread blocks of the preceding kernel have started.
  *

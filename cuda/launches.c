@@ -138,8 +138,8 @@ void launch_describe(const struct launch *launch, char *out, size_t size) {
       [PAIR_NONE] = "", [PAIR_WEIGHTS] = " weights", [PAIR_INPUT] = " input", [PAIR_SUM] = " sum"};
   const char *kind = launch_kind_name(launch->kind);
   if (launch->kind == LAUNCH_GEMM)
-    snprintf(out, size, "%s %dx%d/%d%s", kind, gemm_tile_sizes[launch->gemm.tile].m,
-             gemm_tile_sizes[launch->gemm.tile].n, launch->gemm.splits,
+    snprintf(out, size, "%s%s %dx%d/%d%s", kind, is_window(launch->gemm.tile) ? " window" : "",
+             gemm_tile_sizes[launch->gemm.tile].m, gemm_tile_sizes[launch->gemm.tile].n, launch->gemm.splits,
              gemm_tile_sizes[launch->gemm.tile].span ? " FP16 sums" : "");
   else if (launch->kind == LAUNCH_PRODUCT)
     snprintf(out, size, "%s %dx%d/%d%s%s", kind, product_tile_sizes[launch->product.tile].m,

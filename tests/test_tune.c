@@ -202,7 +202,7 @@ static void test_notes(void **state) {
   assert_memory_equal(text, "ways ", strlen("ways "));
   assert_non_null(strstr(text, ", Some GPU, driver 1.2, "));
   assert_string_equal(strchr(text, '\n'), "\n1x64x64 c16+0 to 64x64 c320 k3: gemm 4, 2 splits: 12.25 us\n"
-                                          "1x64x64 c16+0 to 64x64 c320 k3: gemm 7 FP16 sums, 1 split: 7.50 us\n");
+                                          "1x64x64 c16+0 to 64x64 c320 k3: gemm 13 FP16 sums, 1 split: 7.50 us\n");
   free(text);
   tuner_close(tuner);
 }

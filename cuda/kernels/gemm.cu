@@ -474,13 +474,24 @@ const struct gemm_tile_size gemm_tile_sizes[TILES] = {[TILE_128x128] = {128, 128
                                                       [TILE_64x160] = {64, 160, 0},
                                                       [TILE_64x64] = {64, 64, 0},
                                                       [TILE_64x16] = {64, 16, 0},
+                                                      [WINDOW_8x16x160] = {128, 160, 0},
+                                                      [WINDOW_8x16x128] = {128, 128, 0},
+                                                      [WINDOW_16x16x64] = {256, 64, 0},
+                                                      [WINDOW_8x16x64] = {128, 64, 0},
+                                                      [WINDOW_8x8x160] = {64, 160, 0},
+                                                      [WINDOW_8x8x64] = {64, 64, 0},
                                                       [TILE_128x128_F16] = {128, 128, tile_128x128_f16::SPAN},
                                                       [TILE_128x160_F16] = {128, 160, tile_128x160_f16::SPAN},
                                                       [TILE_256x64_F16] = {256, 64, tile_256x64_f16::SPAN}};
 
+bool gemm_takes(const struct gemm_args *args) {
+  return !is_window(args->tile) || window_takes(args);
+}
+
 int gemm_tiles(const struct gemm_args *args) {
   const struct gemm_tile_size *tile = &gemm_tile_sizes[args->tile];
-  return (int)(tiles_down(args, tile->m) * blocks_for((size_t)args->columns, tile->n));
+  int down = is_window(args->tile) ? window_tiles_down(args) : (int)tiles_down(args, tile->m);
+  return down * (int)blocks_for((size_t)args->columns, tile->n);
 }
 
 size_t gemm_partial_bytes(const struct gemm_args *args) {
@@ -506,7 +517,9 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
     return launch_tile<tile_128x160_f16>(queue, args);
   case TILE_256x64_F16:
     return launch_tile<tile_256x64_f16>(queue, args);
-  default:
+  case TILE_64x16:
     return launch_tile<tile_shape<64, 16, 16, 16, 2, 64, 4>>(queue, args);
+  default:
+    return launch_window(queue, args);
   }
 }

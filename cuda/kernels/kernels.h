@@ -40,8 +40,9 @@ cudaError_t kernels_version(int *version);
 
 /* --- gemm.cu: matrix products, and convolutions as implicit matrix products, on tensor cores --- */
 
-/* Sizes of tiles, rows by columns. The number of a tile is part of choices in tuning files. The tiles from TILES_F32 on
- * have FP16 sums over spans of K, which are added to FP32 sums; the others have FP32 sums alone. */
+/* Sizes of tiles, rows by columns; those of window.cu are pixels in height and width by columns. The number of a tile
+ * is part of choices in tuning files. The tiles from TILES_F32 on have FP16 sums over spans of K, which are added to
+ * FP32 sums; the others have FP32 sums alone. */
 enum gemm_tile {
   TILE_128x128,
   TILE_128x160,
@@ -49,7 +50,14 @@ enum gemm_tile {
   TILE_64x160,
   TILE_64x64,
   TILE_64x16,
+  WINDOW_8x16x160, /* the first tile of window.cu */
+  WINDOW_8x16x128,
+  WINDOW_16x16x64,
+  WINDOW_8x16x64,
+  WINDOW_8x8x160,
+  WINDOW_8x8x64,
   TILES_F32,
+  WINDOW_FIRST = WINDOW_8x16x160,
   TILE_128x128_F16 = TILES_F32,
   TILE_128x160_F16,
   TILE_256x64_F16,
@@ -122,12 +130,25 @@ struct gemm_args {
   unsigned *arrived;
 };
 
+/* Returns true if the tile args->tile can do this product; those of window.cu do some 3x3 convolutions alone. */
+bool gemm_takes(const struct gemm_args *args);
 /* Returns the number of tiles into which the result of a product is divided. A launch has one thread block for each
  * tile and split (part of the sum over K). */
 int gemm_tiles(const struct gemm_args *args);
 /* Returns how many bytes the parts of split sums take (gemm_args.partial). */
 size_t gemm_partial_bytes(const struct gemm_args *args);
 cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args);
+
+/* --- window.cu: 3x3 convolutions of 32 i channels, for each block of which a tile's pixels are read once; launch_gemm
+ * and the functions above call these for its tiles --- */
+
+/* Returns true for the tiles of window.cu. */
+static inline bool is_window(enum gemm_tile tile) {
+  return tile >= WINDOW_FIRST && tile < TILES_F32;
+}
+bool window_takes(const struct gemm_args *args);
+int window_tiles_down(const struct gemm_args *args); /* number of tiles that hold all pixels, for some columns */
+cudaError_t launch_window(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- narrow.cu: 3x3 convolutions with few channels over many pixels --- */
 

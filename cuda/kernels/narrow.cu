@@ -7,7 +7,7 @@
  * row of 16 pixels, shifted by the tap, is the 16 rows of A, the first operand of mma.
  *
  * Limits: 18 C N operations for each pixel of C input and N output channels, and 2 (C + N) bytes of memory. */
-#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/fragments.cuh"
 
 namespace {
 
@@ -206,6 +206,163 @@ template <class S> cudaError_t launch_shape(const struct launch_queue *queue, co
                 S::SHARED_BYTES, *args);
 }
 
+/* --- from 64 to 64 channels, and from 32 to 32 --- */
+
+/* A thread block has two groups of four warps, with a tile of 8 x 16 pixels each and one copy of the weights. Each
+ * group goes from tile to tile by itself, so that one stores its results beside the other's products. A warp has two
+ * rows of 16 pixels. Pixels lie 16 bytes further apart than they are long, so that eight of them begin in different
+ * banks at any place of the window. */
+template <int C_> struct group_shape {
+  static constexpr int C = C_, CHUNKS = C / 8, STEPS = C / 16, TILES_N = C / 8;
+  static constexpr int GROUPS = 2, MEMBERS = 128, THREADS = GROUPS * MEMBERS;
+  static constexpr int DOWN = 8, ACROSS = 16, WIDE = ACROSS + 2, PIXELS = (DOWN + 2) * WIDE;
+  static constexpr int PITCH = C * 2 + 16, TILE_BYTES = PIXELS * PITCH, ROW_BYTES = C * 2, TAP_BYTES = C * ROW_BYTES;
+  static constexpr int SHARED_BYTES = 9 * TAP_BYTES + GROUPS * 2 * TILE_BYTES;
+  static constexpr int BLOCKS = C == 64 ? 1 : 2; /* thread blocks that a multiprocessor must be able to hold */
+  static constexpr int LOAD_ROWS = MEMBERS / CHUNKS, LOADS = (PIXELS + LOAD_ROWS - 1) / LOAD_ROWS;
+
+  /* Returns the position in shared memory, in bytes, of a chunk of a row of weights. Chunks are exchanged so that the
+   * same chunk of eight rows lies in different banks. */
+  static __device__ __forceinline__ int place(int row, int chunk) {
+    return row * ROW_BYTES + (chunk ^ (CHUNKS == 8 ? row & 7 : row >> 1 & 3)) * 16;
+  }
+};
+
+/* The pixels of a tile, from the first that belongs to a warp. */
+template <class G> struct group_rows {
+  int picture, y, x, h, w;
+  __device__ __forceinline__ long at(int r) const {
+    int line = y + r / G::ACROSS, column = x + r % G::ACROSS;
+    return line < h && column < w ? ((long)picture * h + line) * w + column : -1;
+  }
+};
+
+template <class G> __device__ __forceinline__ group_rows<G> find_tile(const struct gemm_args &p, int index) {
+  int across = (p.out_w + G::ACROSS - 1) / G::ACROSS, down = (p.out_h + G::DOWN - 1) / G::DOWN;
+  int line = index / across, picture = line / down;
+  return {picture, (line - picture * down) * G::DOWN, (index - line * across) * G::ACROSS, p.out_h, p.out_w};
+}
+
+template <class G>
+__device__ __forceinline__ void load_group(const struct gemm_args &p, const group_rows<G> &tile, char *to) {
+  int member = threadIdx.x % G::MEMBERS, chunk = member % G::CHUNKS, row = member / G::CHUNKS, shift = p.upsample;
+#pragma unroll 4
+  for (int i = 0; i < G::LOADS; i++) {
+    int pixel = row + i * G::LOAD_ROWS, y = tile.y - 1 + pixel / G::WIDE, x = tile.x - 1 + pixel % G::WIDE;
+    bool there = (unsigned)y < (unsigned)p.out_h && (unsigned)x < (unsigned)p.out_w;
+    size_t source = there ? ((size_t)tile.picture * p.h + (y >> shift)) * p.w + (x >> shift) : 0;
+    if (pixel < G::PIXELS)
+      copy16(to + pixel * G::PITCH + chunk * 16, p.x + source * G::C + chunk * 8, there);
+  }
+}
+
+/* What a warp multiplies in one step along K. */
+template <class G> struct group_operands { uint32_t a[2][4], b[G::TILES_N / 2][4]; };
+
+/* Loads the operands of one step. a: the lane's first row of A, moved by the tap's place in the window; b: its row of W
+ * for each step of the first tap; tap: where the tap's weights begin. */
+template <class G>
+__device__ __forceinline__ void load_operands(group_operands<G> &to, const char *a, const char *const b[G::STEPS],
+                                              int tap, int step) {
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    load_matrices(to.a[i], a + i * G::WIDE * G::PITCH + step * 32);
+#pragma unroll
+  for (int j = 0; j < G::TILES_N / 2; j++)
+    load_matrices(to.b[j], b[step] + tap + j * 16 * G::ROW_BYTES);
+}
+
+template <class G>
+__device__ __forceinline__ void multiply_group(const char *a, const char *const b[G::STEPS],
+                                               fragments<2, G::TILES_N> &sums) {
+  constexpr int STEPS = 3 * G::STEPS; /* of a row of taps */
+  group_operands<G> held[2];
+  int tap = 0; /* where the weights of the present row of taps begin */
+  load_operands<G>(held[0], a, b, 0, 0);
+#pragma unroll 1
+  for (int dy = 0; dy < 3; dy++) {
+    /* behind the last tap the last row's first operands are read again, and multiplied by nothing */
+    const char *next = dy < 2 ? a + G::WIDE * G::PITCH : a;
+    int next_tap = dy < 2 ? tap + 3 * G::TAP_BYTES : tap;
+#pragma unroll
+    for (int step = 0; step < STEPS; step++) {
+      int dx = (step + 1) / G::STEPS;
+      if (step + 1 < STEPS)
+        load_operands<G>(held[(step + 1) % 2], a + dx * G::PITCH, b, tap + dx * G::TAP_BYTES, (step + 1) % G::STEPS);
+      else
+        load_operands<G>(held[(step + 1) % 2], next, b, next_tap, 0);
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int j = 0; j < G::TILES_N; j++)
+          multiply_add(sums.at[i][j], held[step % 2].a[i], &held[step % 2].b[j / 2][j % 2 * 2]);
+    }
+    a = next;
+    tap = next_tap;
+  }
+}
+
+template <class G>
+__global__ void __launch_bounds__(G::THREADS, G::BLOCKS) group_kernel(const __grid_constant__ struct gemm_args p) {
+  extern __shared__ uint4 shared[];
+  int group = threadIdx.x / G::MEMBERS, warp = threadIdx.x % G::MEMBERS / 32, lane = threadIdx.x % 32;
+  char *weights = reinterpret_cast<char *>(shared), *tile = weights + 9 * G::TAP_BYTES + group * 2 * G::TILE_BYTES;
+  int across = (p.out_w + G::ACROSS - 1) / G::ACROSS, down = (p.out_h + G::DOWN - 1) / G::DOWN;
+  int count = across * down * p.n, apart = G::GROUPS * (int)gridDim.x;
+  int index = (int)blockIdx.x + group * (int)gridDim.x, buffer = 0;
+  for (int i = threadIdx.x; i < 9 * G::C * G::CHUNKS; i += G::THREADS) {
+    int chunk = i % G::CHUNKS, row = i / G::CHUNKS, tap = row / G::C, n = row % G::C;
+    copy16(weights + tap * G::TAP_BYTES + G::place(n, chunk), p.weight + ((size_t)n * 9 + tap) * G::C + chunk * 8,
+           true);
+  }
+  wait_for_previous(); /* the weights are constant */
+  if (index < count)
+    load_group(p, find_tile<G>(p, index), tile);
+  copies_commit();
+  copies_wait<0>();
+  __syncthreads();
+  const char *b[G::STEPS];
+#pragma unroll
+  for (int step = 0; step < G::STEPS; step++)
+    b[step] = weights + G::place(lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2);
+  int a = (warp * 2 * G::WIDE + lane % 16) * G::PITCH + lane / 16 * 16;
+  for (; index < count; index += apart, buffer ^= 1) {
+    /* All of the group have this tile, and none reads the one before any more. */
+    copies_wait<0>();
+    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(G::MEMBERS) : "memory");
+    group_rows<G> present = find_tile<G>(p, index);
+    if (index + apart < count)
+      load_group(p, find_tile<G>(p, index + apart), tile + (buffer ^ 1) * G::TILE_BYTES);
+    copies_commit();
+    present.y += warp * 2;
+    addends<2, G::TILES_N> add;
+    fetch_addends(p, present, 0, G::C, add);
+    fragments<2, G::TILES_N> sums = {};
+    multiply_group<G>(tile + buffer * G::TILE_BYTES + a, b, sums);
+    write_fragments(p, 0, G::C, sums, add);
+  }
+}
+
+bool in_groups(const struct gemm_args *args) {
+  return (args->c == 32 || args->c == 64) && args->columns == args->c && !args->gain.there &&
+         (args->act == ACT_NONE || args->act == ACT_RELU);
+}
+
+template <class G> cudaError_t launch_groups(const struct launch_queue *queue, const struct gemm_args *args) {
+  cudaError_t status =
+      cudaFuncSetAttribute(group_kernel<G>, cudaFuncAttributeMaxDynamicSharedMemorySize, G::SHARED_BYTES);
+  int resident = 0;
+  if (status == cudaSuccess)
+    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, group_kernel<G>, G::THREADS, G::SHARED_BYTES);
+  if (status != cudaSuccess)
+    return status;
+  size_t tiles =
+      (size_t)args->n * blocks_for((size_t)args->out_w, G::ACROSS) * blocks_for((size_t)args->out_h, G::DOWN);
+  size_t blocks = (size_t)queue->sms * (resident > 0 ? resident : 1);
+  return launch(queue, group_kernel<G>, dim3((unsigned)(tiles < blocks ? tiles : blocks)), dim3(G::THREADS),
+                G::SHARED_BYTES, *args);
+}
+
 } // namespace
 
 bool narrow_supported(const struct gemm_args *args) {
@@ -217,10 +374,14 @@ bool narrow_supported(const struct gemm_args *args) {
 }
 
 int narrow_shared_bytes(const struct gemm_args *args) {
+  if (in_groups(args))
+    return args->c == 64 ? group_shape<64>::SHARED_BYTES : group_shape<32>::SHARED_BYTES;
   return count_bytes(args->c, args->columns <= 16 ? 16 : args->columns);
 }
 
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args) {
+  if (in_groups(args))
+    return args->c == 64 ? launch_groups<group_shape<64>>(queue, args) : launch_groups<group_shape<32>>(queue, args);
   if (args->c == 16)
     return launch_shape<shape<16, 16>>(queue, args);
   if (args->c == 8 && args->columns == 16)

@@ -65,8 +65,10 @@ static int depth_blocks(const struct gemm_args *args) {
  * blocks run in waves over the multiprocessors. The estimate adds up these waves, each with a constant for start and
  * end, and the memory traffic of split sums. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
-  static const double block_time[TILES_F32] = {[TILE_128x128] = 1.0, [TILE_128x160] = 1.18, [TILE_256x64] = 1.4,
-                                               [TILE_64x160] = 0.8,  [TILE_64x64] = 0.45,   [TILE_64x16] = 0.25};
+  static const double block_time[TILES_F32] = {
+      [TILE_128x128] = 1.0,     [TILE_128x160] = 1.18,  [TILE_256x64] = 1.4,      [TILE_64x160] = 0.8,
+      [TILE_64x64] = 0.45,      [TILE_64x16] = 0.25,    [WINDOW_8x16x160] = 0.91, [WINDOW_8x16x128] = 0.7,
+      [WINDOW_16x16x64] = 0.75, [WINDOW_8x16x64] = 0.4, [WINDOW_8x8x160] = 0.68,  [WINDOW_8x8x64] = 0.42};
   const struct gemm_tile_size *size = &gemm_tile_sizes[args->tile];
   int blocks = gemm_tiles(args) * args->splits;
   double waves = (double)((blocks + device->queue.sms - 1) / device->queue.sms);
@@ -83,7 +85,7 @@ static double choose_splits(const struct cuda_device *device, struct gemm_args *
   double least = 0;
   for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
     args->splits = splits[i];
-    if (splits[i] > 1 && (2 * splits[i] > depth_blocks(args) || gemm_tiles(args) > ARRIVALS ||
+    if (splits[i] > 1 && (2 * splits[i] > depth_blocks(args) || !gemm_takes(args) || gemm_tiles(args) > ARRIVALS ||
                           gemm_partial_bytes(args) > WORKSPACE_BYTES))
       continue;
     double time = model_time(device, args);
@@ -97,42 +99,63 @@ static double choose_splits(const struct cuda_device *device, struct gemm_args *
 }
 
 /* Appends to the list's `count` choices those of the same tiles, in the same order, with FP16 sums. They come last, so
- * that they are used only where they were timed: what is chosen by rule alone has FP32 sums. Returns the number of
- * choices. */
+ * that they are used only where they were timed: what is chosen by rule alone has FP32 sums. Windows have none. Returns
+ * the number of choices. */
 static int append_f16(const struct gemm_args *args, struct choice list[WAY_CANDIDATES_MAX], int count) {
   struct gemm_args gemm = as_gemm(args);
   int all = count;
   for (int i = 0; i < count; i++)
     for (int tile = TILES_F32; tile < TILES && all < WAY_CANDIDATES_MAX; tile++) {
       const struct gemm_tile_size *size = &gemm_tile_sizes[tile], *same = &gemm_tile_sizes[list[i].index];
-      if (size->m == same->m && size->n == same->n && is_exact_enough(&gemm, tile))
+      if (list[i].index < WINDOW_FIRST && size->m == same->m && size->n == same->n && is_exact_enough(&gemm, tile))
         list[all++] = (struct choice){&way_gemm, tile, list[i].splits};
     }
   return all;
 }
 
-/* Stores in `list` the choices (tile and number of splits) with the shortest estimated times, at most four, the best
- * first. Tiles with much longer estimates are left out. Where FP16 sums may be faster, the same tiles with these sums
- * follow. Returns the number of choices. */
-static int candidates(const struct cuda_device *device, const struct gemm_args *args,
-                      struct choice list[WAY_CANDIDATES_MAX]) {
-  double time[TILES_F32];
-  int count = 0;
-  for (int tile = 0; tile < TILES_F32; tile++) {
+/* Of the tiles from number `from` up to `end`, adds those with the shortest estimated times to the `count` choices of
+ * `list`, which are in the order of these times, the best first. Adds `most` at most, and none that takes much longer
+ * than the best of them. Returns the number of choices. */
+static int add_tiles(const struct cuda_device *device, const struct gemm_args *args, int from, int end, int most,
+                     struct choice list[], double time[], int count) {
+  struct gemm_args best[TILES_F32];
+  double times[TILES_F32];
+  int tiles = 0;
+  for (int tile = from; tile < end; tile++) {
     struct gemm_args trial = as_gemm(args);
     trial.tile = (enum gemm_tile)tile;
+    trial.splits = 1;
+    if (!gemm_takes(&trial))
+      continue;
     double t = choose_splits(device, &trial);
+    int at = tiles++;
+    for (; at > 0 && times[at - 1] > t; at--) {
+      times[at] = times[at - 1];
+      best[at] = best[at - 1];
+    }
+    times[at] = t;
+    best[at] = trial;
+  }
+  for (int i = 0; i < tiles && i < most && times[i] <= 2.5 * times[0]; i++) {
     int at = count++;
-    for (; at > 0 && time[at - 1] > t; at--) {
+    for (; at > 0 && time[at - 1] > times[i]; at--) {
       time[at] = time[at - 1];
       list[at] = list[at - 1];
     }
-    time[at] = t;
-    list[at] = (struct choice){&way_gemm, tile, trial.splits};
+    time[at] = times[i];
+    list[at] = (struct choice){&way_gemm, (int)best[i].tile, best[i].splits};
   }
-  while (count > 1 && time[count - 1] > 2.5 * time[0])
-    count--;
-  count = count < 4 ? count : 4;
+  return count;
+}
+
+/* Stores in `list` the choices (tile and number of splits) with the shortest estimated times, at most four of gemm.cu
+ * and three of window.cu, the best first. Where FP16 sums may be faster, the same tiles with these sums follow. Returns
+ * the number of choices. */
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  double time[WAY_CANDIDATES_MAX];
+  int count = add_tiles(device, args, 0, WINDOW_FIRST, 4, list, time, 0);
+  count = add_tiles(device, args, WINDOW_FIRST, TILES_F32, 3, list, time, count);
   return may_gain(device) ? append_f16(args, list, count) : count;
 }
 
@@ -161,6 +184,8 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
     return false;
   trial.tile = (enum gemm_tile)choice->index;
   trial.splits = choice->splits;
+  if (!gemm_takes(&trial))
+    return false;
   return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
 }
 

@@ -85,12 +85,14 @@ static bool pays(const struct cuda_device *device, const struct gemm_args *args,
          product_blocks(&product) > device->queue.sms;
 }
 
+enum { TIMED = 6 };
+
 /* Stores in list the kernels and splits of the sum for which model_time predicts the shortest times, the shortest
- * first, and returns their number. */
+ * first, at most TIMED of them, and returns their number. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
-  double time[WAY_CANDIDATES_MAX];
+  double time[TIMED];
   int count = 0;
   for (int index = 0; index < PRODUCT_TILES * PRODUCT_PAIRS; index++)
     for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
@@ -98,13 +100,13 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
       if (!takes(device, args, &choice) || !pays(device, args, &choice))
         continue;
       double t = model_time(device, args, &choice);
-      int at = count < WAY_CANDIDATES_MAX ? count++ : WAY_CANDIDATES_MAX;
+      int at = count < TIMED ? count++ : TIMED;
       for (; at > 0 && time[at - 1] > t; at--)
-        if (at < WAY_CANDIDATES_MAX) {
+        if (at < TIMED) {
           time[at] = time[at - 1];
           list[at] = list[at - 1];
         }
-      if (at < WAY_CANDIDATES_MAX) {
+      if (at < TIMED) {
         time[at] = t;
         list[at] = choice;
       }
