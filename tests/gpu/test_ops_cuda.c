@@ -6,8 +6,8 @@
  *   test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
  *   test_ops_cuda --way WAY         the ways whose names begin with WAY
  *   test_ops_cuda --fused           chains of ops that are one launch
- *   test_ops_cuda --generic         all cases; fails if something is used that came with Hopper, or that needs more
- *                                   shared memory than an Ada GPU has
+ *   test_ops_cuda --generic [WAY]   all cases, or those ways alone, or (rest) all but the ways; fails if something is
+ *                                   used that came with Hopper, or that needs more shared memory than an Ada GPU has
  *   test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer
  *   test_ops_cuda --flat [WAY]      as --quick without graphs, for synccheck, which supports no conditional graphs */
 #include <stdio.h>
@@ -123,6 +123,14 @@ static const struct forced_way {
     {"64x160 tiles, 3 splits", {&way_gemm, TILE_64x160, 3}},
     {"64x64 tiles, 2 splits", {&way_gemm, TILE_64x64, 2}},
     {"64x16 tiles, 5 splits", {&way_gemm, TILE_64x16, 5}},
+    {"windows 8x16x160", {&way_gemm, WINDOW_8x16x160, 1}},
+    {"windows 8x16x128", {&way_gemm, WINDOW_8x16x128, 1}},
+    {"windows 16x16x64", {&way_gemm, WINDOW_16x16x64, 1}},
+    {"windows 8x16x64", {&way_gemm, WINDOW_8x16x64, 1}},
+    {"windows 8x8x160", {&way_gemm, WINDOW_8x8x160, 1}},
+    {"windows 8x8x64", {&way_gemm, WINDOW_8x8x64, 1}},
+    {"windows 8x16x160, 3 splits", {&way_gemm, WINDOW_8x16x160, 3}},
+    {"windows 8x8x64, 2 splits", {&way_gemm, WINDOW_8x8x64, 2}},
     {"FP16 sums, 128x128", {&way_gemm, TILE_128x128_F16, 1}},
     {"FP16 sums, 128x160", {&way_gemm, TILE_128x160_F16, 1}},
     {"FP16 sums, 256x64", {&way_gemm, TILE_256x64_F16, 1}},
@@ -242,10 +250,16 @@ static int run_fused(bool sm90, struct op_test_options options) {
   return failed + (sm90 ? run_joined(options) : 0);
 }
 
-/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. */
+/* Returns true for the tiles of window.cu, which do 3x3 convolutions alone. */
+static bool has_windows(const struct forced_way *way) {
+  return way->choice.way == &way_gemm && way->choice.index < TILES_F32 && is_window((enum gemm_tile)way->choice.index);
+}
+
+/* Runs large sums, all of which are deep enough for every tile and split of gemm.cu. Windows do some of them, perhaps
+ * none where some cases are left out. */
 static int run_sums(const struct forced_way *way, const struct op_test_options *options, int *done) {
   int failed = run(way->name, "sums", options, done);
-  if (tally.forced == tally.products)
+  if (tally.forced == tally.products || (has_windows(way) && (tally.forced > 0 || options->apart)))
     return failed;
   printf("FAIL %s: %d products were done in another way\n", way->name, tally.products - tally.forced);
   return failed + 1;
@@ -255,7 +269,8 @@ static int run_sums(const struct forced_way *way, const struct op_test_options *
  * kernel computed nothing, unless the prefix may have left no case for it. */
 static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
   int done = 0;
-  bool linear = way->choice.way == &way_gemm || way->choice.way == &way_sm90 || way->choice.way == &way_cublaslt;
+  bool linear = (way->choice.way == &way_gemm && !has_windows(way)) || way->choice.way == &way_sm90 ||
+                way->choice.way == &way_cublaslt;
   forced = &way->choice;
   sms = way->sms;
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
@@ -294,7 +309,8 @@ int main(int argc, char **argv) {
   generic = argc > 1 && !strcmp(argv[1], "--generic");
   bool flat = argc > 1 && !strcmp(argv[1], "--flat"), quick = flat || (argc > 1 && !strcmp(argv[1], "--quick"));
   bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
-  const char *only = some && argc > 2 ? argv[2] : "";
+  const char *only = (some || generic) && argc > 2 ? argv[2] : "";
+  bool ways_alone = *only && strcmp(only, "rest") != 0;
   const char *prefix = argc > 1 && !some && !generic ? argv[1] : "";
   /* Error bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
   struct op_test_options options = {.device = {.name = "cuda", .graph = flat ? GRAPH_OFF : GRAPH_ON},
@@ -326,7 +342,7 @@ int main(int argc, char **argv) {
   }
   if (argc > 1 && !strcmp(argv[1], "--fused"))
     return run_fused(sm90, options) != 0;
-  int failed = *only ? 0 : run("the device's choice", prefix, &options, NULL);
+  int failed = ways_alone ? 0 : run("the device's choice", prefix, &options, NULL);
   for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
     const char *lack = find_lack(&cases[i], blas, dnn, sm90);
     if (strncmp(cases[i].name, only, strlen(only)) != 0)
@@ -338,9 +354,9 @@ int main(int argc, char **argv) {
     else
       failed += run_way(&cases[i], prefix, &options);
   }
-  if (!*only && !*prefix)
+  if (!ways_alone && !*prefix)
     failed += run_fused(sm90, options);
-  if (some)
+  if (some || ways_alone)
     return failed != 0;
   options.opened = opened_to_tune;
   failed += run("timed candidates", *prefix ? prefix : "conv", &options, NULL);
