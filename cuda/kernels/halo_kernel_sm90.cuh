@@ -293,6 +293,96 @@ template <class S> struct few_consumer {
   }
 };
 
+/* --- consumers for at most 3 output channels: wgmma's rows are taps, its columns the pixels of a bordered tile ---
+ *
+ *     27 taps  +---------------------+     one output channel of a pixel: the sum of 9 of these results, of tap t at
+ *     (9 of    | results, in shared  |     the pixel that is t's place away. A thread has one pixel of the 8 x 16.
+ *     each     | memory, FP32        |
+ *     channel) +---------------------+
+ *               10 x 18 pixels */
+
+template <class S> struct spread_consumer {
+  static constexpr int COLUMNS = S::SPREAD_COLUMNS, PITCH = S::SPREAD_PITCH;
+  const params &p;
+  const memory_map<S> &m;
+  int group, thread, lane, warp;
+  float *results;   /* of this warpgroup, in shared memory: [SPREAD_ROWS][SPREAD_PITCH] */
+  float bias[S::C]; /* of each output channel: channel_bias */
+  float sum[COLUMNS / 8][4];
+
+  __device__ __forceinline__ void load_bias() {
+#pragma unroll
+    for (int i = 0; i < S::C; i++)
+      bias[i] = i < p.columns ? channel_bias(p, i) : 0;
+  }
+
+  __device__ __forceinline__ void multiply(int stage) {
+    uint64_t a = describe_weights<S>(m, 0), b = describe<S>(m.tile(stage), 8 * S::PIXEL_BYTES, 16);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < S::CI / 16; k++)
+      Wgmma<COLUMNS>::scores(sum, a + 2 * k, b + 2 * k, k);
+    wgmma_commit();
+    wgmma_wait<0>();
+    pin(sum);
+  }
+
+  /* Writes the sums of the rows that are used. Only the first two warps have such rows. */
+  __device__ __forceinline__ void write_results() const {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      int row = warp * 16 + half * 8 + lane / 4;
+      if (row >= S::SPREAD_ROWS)
+        continue;
+      float *to = results + row * PITCH + lane % 4 * 2;
+#pragma unroll
+      for (int g = 0; g < COLUMNS / 8; g++)
+        *reinterpret_cast<float2 *>(to + g * 8) = make_float2(sum[g][half * 2], sum[g][half * 2 + 1]);
+    }
+  }
+
+  /* Adds up and stores this thread's pixel of the tile. */
+  __device__ __forceinline__ void write_pixel(const place &at) const {
+    int column = thread % STRIP, row = thread / STRIP, x = at.x + column, y = at.y + row;
+    const float *from = results + row * S::BORDERED + column;
+    float of[S::C];
+#pragma unroll
+    for (int channel = 0; channel < S::C; channel++) {
+      of[channel] = bias[channel];
+#pragma unroll
+      for (int tap = 0; tap < 9; tap++)
+        of[channel] += from[(channel * 9 + tap) * PITCH + tap / 3 * S::BORDERED + tap % 3];
+    }
+    if (x >= p.width || y >= p.height)
+      return;
+    __half *to = p.few + (((size_t)at.n * p.height + y) * p.width + x) * p.columns;
+#pragma unroll
+    for (int channel = 0; channel < S::C; channel++)
+      if (channel < p.columns)
+        to[channel] = __float2half_rn(fmaxf(of[channel], p.least));
+  }
+
+  __device__ __forceinline__ void run() {
+    if (p.time)
+      wait_for_predecessors();
+    load_bias();
+    barrier_wait(m.weights_full(0), 0);
+#pragma unroll 1
+    for (turn<S> t(group); t.index < p.count; t.advance()) {
+      place at = find_place(p, t.index);
+      barrier_wait(m.tile_full(t.stage), t.parity);
+      multiply(t.stage);
+      if (lane == 0)
+        barrier_arrive(m.tile_empty(t.stage));
+      /* All threads have read the results of the tile before. */
+      named_sync(BARRIER_GROUP + group, 128);
+      write_results();
+      named_sync(BARRIER_GROUP + group, 128);
+      write_pixel(at);
+    }
+  }
+};
+
 /* --- the kernel, and its barriers --- */
 
 /* number of the warp that loads the weights: the first warp of the second warpgroup. It has time for this, because this
@@ -334,11 +424,24 @@ template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_ke
    * tiles. */
   int thread = threadIdx.x % 128;
   if (warp < GROUPS * 4) {
-    if (warp == WEIGHT_WARP && elect())
+    if (warp == WEIGHT_WARP && elect()) {
       /* the weights are constant, so their copies need not wait for the preceding kernel in the stream */
-      load_weights<S>(p, m);
+      if constexpr (S::SPREAD)
+        load_spread_weights<S>(p, m);
+      else
+        load_weights<S>(p, m);
+    }
     __syncwarp();
-    if constexpr (S::FEW)
+    if constexpr (S::SPREAD)
+      spread_consumer<S>{p,
+                         m,
+                         warp / 4,
+                         thread,
+                         thread % 32,
+                         warp % 4,
+                         reinterpret_cast<float *>(unaligned + (m.output(warp / 4, 0) - shared_address(unaligned)))}
+          .run();
+    else if constexpr (S::FEW)
       few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();
     else
       consumer<S>{p, m, warp / 4, thread, thread % 32, warp % 4}.run();

@@ -25,16 +25,19 @@ constexpr int round_up(int bytes) {
  * shared memory holds. BLOCKS: number of thread blocks that fit a multiprocessor. IN_PLACE: true if results are stored
  * from the memory of their input tile, which leaves room for a thread block of the next kernel. SILU: true if the
  * convolution ends in SiLU. FEW output channels, at most 8, use the transposed product: pixels are wgmma's rows, and
- * output channels its columns. With STRIDE 2 a tile is four planes, one for each parity of a pixel's column and row. */
+ * output channels its columns. With at most 3 output channels (SPREAD) all taps are computed at once: wgmma's rows are
+ * the taps of each output channel, 27 of 64 rows, and its columns are the pixels of a tile with its border; then each
+ * output channel of a pixel is the sum of nine of these results, at nine pixels. With STRIDE 2 a tile is four planes,
+ * one for each parity of a pixel's column and row. */
 template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ = false, int STRIDE_ = 1,
           bool SILU_ = false>
 struct shape {
   static constexpr int CI = CI_, C = C_, N = N_, TILES = TILES_, BLOCKS = BLOCKS_, STRIDE = STRIDE_;
-  static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8;
+  static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8, SPREAD = C == 3;
   static constexpr bool SILU = SILU_; /* true: the convolution ends in SiLU; false: in ReLU or no activation */
   /* ROWS: number of wgmma's rows that the weights fill; STACKED: number of pixels, one above the other, whose channels
    * together fill these rows */
-  static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C;
+  static constexpr int ROWS = FEW ? 8 : 64, STACKED = SPREAD ? 1 : ROWS / C;
   static constexpr int PIXEL_BYTES = 2 * CI;
   static constexpr int TALL = N / STRIP * STACKED; /* height of a tile of the output, in pixels */
   static constexpr int BORDERED = STRIDE == 1 ? STRIP + 2 : STRIP + 1;
@@ -43,10 +46,17 @@ struct shape {
   static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
   /* PLACES: number of taps of a window that is large enough for all STACKED pixels of a column. TAPS: the number of
    * taps that are computed. With 8 channels it is even, because wgmma sums over 16 values, which are two taps. */
-  static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
-  /* bytes of the weights of one tap (place of the window) */
+  static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1));
+  static constexpr int TAPS = SPREAD ? 1 : CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
+  /* bytes of the weights of one tap (place of the window); if SPREAD is true, of all taps of all output channels */
   static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES;
-  static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
+  /* SPREAD: number of wgmma's rows that are used; number of its columns, which are the pixels of a tile with its border
+   * and a few more; number of floats from one row of results to the next. 8 more than a multiple of 32: then the lanes
+   * of half a warp write to all 32 banks of shared memory. */
+  static constexpr int SPREAD_ROWS = 9 * C, SPREAD_COLUMNS = (BORDERED * BORDERED_TALL + 7) / 8 * 8;
+  static constexpr int SPREAD_PITCH = (SPREAD_COLUMNS + 23) / 32 * 32 + 8;
+  static_assert(!SPREAD || (SPREAD_ROWS <= 32 && SPREAD_COLUMNS * PIXEL_BYTES <= PLANE_BYTES && N == 128), "fits");
+  static constexpr int OUTPUT_BYTES = SPREAD ? round_up(SPREAD_ROWS * SPREAD_PITCH * 4) : STRIP * TALL * C * 2;
   /* number of buffers for results, in addition to the memory of the tiles: one for each warpgroup, or 0 if the kernel
    * needs none */
   static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS;
@@ -66,10 +76,10 @@ struct params {
   CUtensorMap x, weight, residual, y;
   const float *bias;
   const __half *time; /* FP16 vector of values that are added to output channels, as the bias is; NULL: none */
-  __half *few;        /* the output y, written without TMA if there are at most 8 output channels (FEW) */
+  __half *few;        /* the output y, written without TMA if there are at most 8 output channels (FEW, SPREAD) */
   bool has_residual;
   float least; /* lower limit of results: 0 with ReLU, else -infinity */
-  /* columns: number of output channels; width, height: size of the output picture, used only with FEW output
+  /* columns: number of output channels; width, height: size of the output picture, used only with at most 8 output
    * channels */
   int columns, width, height;
   int doubled; /* 1: the input is upsampled by 2, to four output pixels for each input pixel; 0: it is not */
@@ -157,6 +167,16 @@ __device__ __forceinline__ void wait_for_stores() {
 }
 
 /* --- producers: one thread loads the tiles; another one loads the weights, and then is a consumer --- */
+
+/* Loads the weights of all taps of all output channels: row 9 i + tap has those of output channel i. The rows of output
+ * channels that there are not are zeros. */
+template <class S> __device__ __forceinline__ void load_spread_weights(const params &p, const memory_map<S> &m) {
+  barrier_expect(m.weights_full(0), S::SPREAD_ROWS * S::PIXEL_BYTES);
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %3, %3}], "
+               "[%2];" ::"r"(m.weights(0)),
+               "l"(&p.weight), "r"(m.weights_full(0)), "r"(0)
+               : "memory");
+}
 
 /* Loads the weights for windows that STACKED pixels, one above the other, share: for each tap of the shared window a
  * copy for each pixel. For a tap outside of a pixel's own 3x3 window the copy is zeros: TMA gives zeros for rows after

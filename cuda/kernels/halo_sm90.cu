@@ -32,7 +32,8 @@
  *
  * Input of 8 channels, 16 bytes a pixel: wgmma sums over 16 values, so two places of the window are taken at a time.
  * Their distance may be any number of bytes, because these pixels are not swizzled. Output of 8 channels or fewer:
- * pixels are wgmma's rows, and output channels its columns.
+ * pixels are wgmma's rows, and output channels its columns. Output of 3 channels or fewer: wgmma's rows are the nine
+ * taps of each output channel, so that each pixel of a tile is read once; a pixel's nine results are then added up.
  *
  * Roofline, 64 channels at 512 x 512: 19.3 GFLOP, 24 us at 800 TFLOP/s; 33.5 MB each way, 16 us at 4.2 TB/s. */
 #include "cuda/kernels/halo_sm90.h"
@@ -80,6 +81,8 @@ bool encode_input(const struct product_device *device, CUtensorMap *map, const s
 template <class S>
 bool encode_weights(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a) {
   box_map b = {2, {9 * S::CI, (cuuint64_t)a->columns}, {9 * S::PIXEL_BYTES}, {S::CI, S::FEW ? 8 : S::C}, {1, 1}};
+  if (S::SPREAD)
+    b = {3, {S::CI, 9, (cuuint64_t)a->columns}, {S::PIXEL_BYTES, 9 * S::PIXEL_BYTES}, {S::CI, 9, S::C}, {1, 1, 1}};
   return encode(device, map, a->weight, b, S::PIXEL_BYTES);
 }
 
@@ -103,7 +106,7 @@ template <class S> bool encode_maps(const struct product_device *device, params 
   int tall = S::BORDERED_TALL - (a->upsample ? S::TALL - S::N / STRIP : 0);
   p->input_bytes = S::BORDERED * tall * S::PIXEL_BYTES;
   return encode_input<S>(device, &p->x, a, tall) && encode_weights<S>(device, &p->weight, a) &&
-         (S::FEW || encode_output<S>(device, &p->y, a->y, a)) &&
+         (S::FEW || S::SPREAD || encode_output<S>(device, &p->y, a->y, a)) &&
          (!a->residual || encode_output<S>(device, &p->residual, a->residual, a));
 }
 
@@ -215,6 +218,14 @@ const struct kind kinds[] = {
      {launch_shape<shape<8, 32, 256, 4>>, nullptr, launch_shape<shape<8, 32, 64, 4, 2>>}},
     {64,
      1,
+     3,
+     1,
+     false,
+     false,
+     false,
+     {launch_shape<shape<64, 8, 256, 4>>, launch_shape<shape<64, 3, 128, 4>>, launch_shape<shape<64, 8, 64, 4>>}},
+    {64,
+     4,
      8,
      1,
      false,
@@ -223,6 +234,14 @@ const struct kind kinds[] = {
      {launch_shape<shape<64, 8, 256, 4>>, nullptr, launch_shape<shape<64, 8, 64, 4>>}},
     {32,
      1,
+     3,
+     1,
+     false,
+     false,
+     false,
+     {launch_shape<shape<32, 8, 256, 4>>, launch_shape<shape<32, 3, 128, 4>>, launch_shape<shape<32, 8, 64, 4>>}},
+    {32,
+     4,
      8,
      1,
      false,

@@ -117,6 +117,9 @@ static const struct conv_case conv_cases[] = {
     {2, 41, 23, 64, 0, 3, .bias = true},
     {1, 70, 19, 64, 0, 8, .bias = true, .act = ACT_RELU},
     {3, 17, 35, 32, 0, 4, .time = true},
+    {2, 70, 27, 64, 0, 2, .time = true, .act = ACT_RELU},
+    {3, 33, 19, 32, 0, 1, .bias = true},
+    {1, 90, 41, 32, 0, 3, .bias = true, .act = ACT_RELU, .fill = FILL_LARGE},
     {2, 20, 18, 64, 0, 64, .bias = true, .time = true, .residual = true},
     {1, 33, 35, 64, 0, 64, .up = true, .time = true},
     /* hint layers of a ControlNet, which read its map */
