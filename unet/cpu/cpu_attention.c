@@ -12,6 +12,10 @@ enum {
   BLOCK = 256, /* number of keys in a block */
 };
 
+/* A weight of e^LEAST or less, relative to the highest, becomes 0: a million of them are below FP32's precision, but
+ * their products with values could be subnormal numbers, with which processors compute ten times as slowly. */
+#define LEAST (-40.0f)
+
 static int round_up(int x, int multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
@@ -152,8 +156,8 @@ static void soften_row(float *scores, int valid, int columns, float *max, float 
   if (top == -INFINITY) /* this query has attended to no key so far: all scores are masked */
     top = 0;
   for (int c = 0; c < columns; c += LANES) {
-    vec weight = vec_exp(vec_load(scores + c) - top);
-    vec_store(scores + c, weight);
+    vec below = vec_load(scores + c) - top, weight = vec_exp(below);
+    vec_store(scores + c, (vec)((vec_int)weight & ~(below <= LEAST)));
   }
   for (int c = valid > 0 ? valid : 0; c < columns; c++)
     scores[c] = 0;

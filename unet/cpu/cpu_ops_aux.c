@@ -45,18 +45,30 @@ static void shift_run(const struct cpu_run *run, const struct cpu_node *node) {
     memcpy(rows, x, by * sizeof *rows);
 }
 
+/* Multiplies a slot's values by a weight, and adds them to y or replaces y's values by them. */
+static void mix_slot(float *y, const float *slot, float weight, bool adds, size_t count) {
+  if (adds)
+#pragma omp parallel for simd
+    for (size_t i = 0; i < count; i++)
+      y[i] += weight * slot[i];
+  else
+#pragma omp parallel for simd
+    for (size_t i = 0; i < count; i++)
+      y[i] = weight * slot[i];
+}
+
 static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_prompt *op = &node->op->prompt;
   const float *slots = cpu_f32(run->program, op->slots);
   float *y = cpu_f32(run->program, op->y);
   size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
-  memset(y, 0, tensor_elements(op->y) * sizeof *y);
   const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
   for (size_t r = 0; r < (size_t)op->y.n; r++) {
     const struct prompt_params *p = &run->params->prompt[guidance_row(rows, (int)r)];
+    if (p->weight[0] == 0)
+      memset(y + r * count, 0, count * sizeof *y);
     for (int i = 0; i < PROMPTS_MAX && p->weight[i] != 0; i++)
-      for (size_t e = 0; e < count; e++)
-        y[r * count + e] += p->weight[i] * slots[(size_t)p->slot[i] * count + e];
+      mix_slot(y + r * count, slots + (size_t)p->slot[i] * count, p->weight[i], i > 0, count);
   }
 }
 

@@ -90,9 +90,22 @@ static void sum_rows(const struct resize *r, const struct channel *c, int y, flo
   }
 }
 
+/* Returns true if each column of the output is one column of the frame: then every tap has one sample. */
+static bool keeps_columns(const struct resize *r) {
+  const struct geometry *g = &r->geometry;
+  return g->source_w == (float)g->dest_w && g->source_x >= 0 && g->source_x == floorf(g->source_x) &&
+         g->source_x + g->source_w <= (float)r->frame->width;
+}
+
 static void average_row(const struct resize *r, const struct channel *c, const float *sum, float *values) {
   const struct geometry *g = &r->geometry;
   struct track track = track_of(r, c);
+  if (!c->half_x && keeps_columns(r)) {
+    const float *at = sum + (size_t)track.taps[g->dest_x].first * track.step + track.first;
+    for (int x = 0; x < g->dest_w; x++)
+      values[x] = at[(size_t)x * track.step];
+    return;
+  }
   for (int x = 0; x < g->dest_w; x++) {
     const struct tap *t = &track.taps[g->dest_x + x];
     const float *at = sum + (size_t)t->first * track.step + track.first;
