@@ -24,6 +24,10 @@ enum {
   /* largest number of tiles in a block; a block has as many as fit into BLOCK_FLOATS, but no more than this */
   TILES_MOST = 48,
   BLOCK_FLOATS = 1 << 17, /* number of floats in a block: 512 KB, for the second-level cache */
+  PART_LEAST = 64,        /* least number of output channels of a part, see parts_of */
+  /* number of floats of weights beside which no block fits into the second-level cache; with vectors of 8 floats
+   * products take so long that reading the weights again costs nothing */
+  HEAVY_FLOATS = LANES == 16 ? 1 << 18 : 1 << 30,
 };
 
 static int round_up(int x, int multiple) {
@@ -88,8 +92,8 @@ void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *
 /* --- one block of tiles: transforming its inputs, multiplying, transforming its results --- */
 
 /* A block of tiles of 4x4 outputs, and one thread's memory for it. Tiles are numbered row by row, image after image.
- * patches: transformed inputs [tiles][PLACES][c]; products: [tiles][PLACES][WIDE * LANES]; zeros: a pixel of zeros, for
- * positions outside the picture. */
+ * patches: transformed inputs [tiles][c / LANES][PLACES][LANES]; products: [tiles][vectors][PLACES][LANES], with as
+ * many vectors as a matrix product has; zeros: PATCH pixels of zeros, for rows outside the picture. */
 struct block {
   const struct winograd *op;
   size_t first;
@@ -143,38 +147,40 @@ INLINE void transform_output(const vec m[PATCH], vec out[TILE]) {
   out[3] = (PP * P) * difference_p + (QQ * Q) * difference_q + m[5];
 }
 
-/* Stores the addresses of the 36 input pixels of a tile's patch; pixels outside the picture get the address
- * b->zeros. */
-static void locate_patch(const struct block *b, struct position at, const void *pixels[PLACES]) {
+/* Where the pixels of a tile's patch are: pixel (y, x) is `across[x]` bytes after `row[y]`. */
+struct patch {
+  const char *row[PATCH]; /* a row outside the picture is b->zeros */
+  size_t across[PATCH];
+  bool outside[PATCH]; /* true: the column lies outside the picture, its pixels are zeros */
+};
+
+static struct patch locate_patch(const struct block *b, struct position at) {
   const struct winograd *op = b->op;
-  size_t pixel_bytes = (size_t)op->c * dtype_size(op->x_dtype), across[PATCH];
+  size_t pixel_bytes = (size_t)op->c * dtype_size(op->x_dtype);
   const char *image = (const char *)op->x + (size_t)at.n * (size_t)op->h * (size_t)op->w * pixel_bytes;
-  bool outside[PATCH];
+  struct patch patch;
+  int first = at.x ? (at.x - 1) >> op->upsample : 0; /* the leftmost column of the input that the patch reads */
   for (int i = 0; i < PATCH; i++) {
-    int x = at.x - 1 + i;
-    outside[i] = x < 0 || x >= columns_of(op);
-    across[i] = (size_t)(x >> op->upsample) * pixel_bytes;
+    int x = at.x - 1 + i, y = at.y - 1 + i;
+    patch.outside[i] = x < 0 || x >= columns_of(op);
+    patch.across[i] = patch.outside[i] ? 0 : (size_t)((x >> op->upsample) - first) * pixel_bytes;
+    patch.row[i] = y < 0 || y >= rows_of(op)
+                       ? (const char *)b->zeros
+                       : image + ((size_t)(y >> op->upsample) * (size_t)op->w + (size_t)first) * pixel_bytes;
   }
-  for (int j = 0; j < PATCH; j++) {
-    int y = at.y - 1 + j;
-    bool beyond = y < 0 || y >= rows_of(op);
-    const char *row = image + (size_t)(beyond ? 0 : y >> op->upsample) * (size_t)op->w * pixel_bytes;
-    for (int i = 0; i < PATCH; i++)
-      pixels[j * PATCH + i] = (beyond | outside[i]) ? (const char *)b->zeros : row + across[i];
-  }
+  return patch;
 }
 
-/* Transforms channels `c` to `c + count - 1` of a patch, and stores the result in `out`. Where channels fill whole
- * vectors, the function is inlined with constant dtype and count. */
-INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dtype, int c, const int count, float *out,
-                          int channels) {
+/* Transforms channels `c` to `c + count - 1` of a patch, and stores the result in `out`, [PLACES][LANES]. Where
+ * channels fill whole vectors, the function is inlined with constant dtype and count. */
+INLINE void load_channels(const struct patch *patch, const enum dtype dtype, int c, const int count, float *out) {
   vec half[PATCH][PATCH]; /* the patch after the transform of its columns; indexed [column][row] */
 #pragma GCC unroll 8
   for (int x = 0; x < PATCH; x++) {
     vec column[PATCH];
 #pragma GCC unroll 8
     for (int y = 0; y < PATCH; y++)
-      column[y] = vec_get(pixels[y * PATCH + x], dtype, (size_t)c, count);
+      column[y] = patch->outside[x] ? vec_set(0) : vec_get(patch->row[y] + patch->across[x], dtype, (size_t)c, count);
     transform_input(column, half[x]);
   }
 #pragma GCC unroll 8
@@ -186,48 +192,51 @@ INLINE void load_channels(const void *const pixels[PLACES], const enum dtype dty
     transform_input(row, place);
 #pragma GCC unroll 8
     for (int x = 0; x < PATCH; x++)
-      vec_store(out + (y * PATCH + x) * channels + c, place[x]);
+      vec_store(out + (y * PATCH + x) * LANES, place[x]);
   }
 }
 
 static void load_patch(const struct block *b, int tile) {
   const struct winograd *op = b->op;
-  const void *pixels[PLACES];
-  int channels = channels_of(op);
-  float *out = b->patches + (size_t)tile * PLACES * (size_t)channels;
-  locate_patch(b, tile_position(op, b->first + (size_t)tile), pixels);
-  for (int c = 0; c < op->c; c += LANES) {
+  const struct patch patch = locate_patch(b, tile_position(op, b->first + (size_t)tile));
+  float *out = b->patches + (size_t)tile * PLACES * (size_t)channels_of(op);
+  for (int c = 0; c < op->c; c += LANES, out += PLACES * LANES) {
     if (op->c - c < LANES)
-      load_channels(pixels, op->x_dtype, c, op->c - c, out, channels);
+      load_channels(&patch, op->x_dtype, c, op->c - c, out);
     else if (op->x_dtype == DTYPE_F32)
-      load_channels(pixels, DTYPE_F32, c, LANES, out, channels);
+      load_channels(&patch, DTYPE_F32, c, LANES, out);
     else
-      load_channels(pixels, DTYPE_BF16, c, LANES, out, channels);
+      load_channels(&patch, DTYPE_BF16, c, LANES, out);
   }
 }
 
-/* Computes out [rows][width vectors] = a [rows][depth] times b [depth][width vectors]. */
+/* Computes out [rows][width][LANES] = a [rows][depth] times b [depth][width vectors], for one of the 36 places. a and
+ * out are arrays of vectors of which PLACES lie between one and the next of the same row; a_pitch and out_pitch are the
+ * numbers of elements from one row to the next. */
 INLINE void multiply_rows(const float *a, size_t a_pitch, const float *b, int depth, float *out, size_t out_pitch,
                           const int rows, const int width) {
   vec sum[SUMS] = {{0}};
-  for (int k = 0; k < depth; k++) {
-    vec row[WIDE];
-#pragma GCC unroll 8
-    for (int j = 0; j < width; j++)
-      row[j] = vec_load(b + (k * width + j) * LANES);
-#pragma GCC unroll 32
-    for (int r = 0; r < rows; r++) {
-      float factor = a[(size_t)r * a_pitch + (size_t)k];
+  for (int first = 0; first < depth; first += LANES, a += PLACES * LANES) {
+    int count = depth - first < LANES ? depth - first : LANES;
+    for (int k = 0; k < count; k++, b += width * LANES) {
+      vec row[WIDE];
 #pragma GCC unroll 8
       for (int j = 0; j < width; j++)
-        sum[r * width + j] += factor * row[j];
+        row[j] = vec_load(b + j * LANES);
+#pragma GCC unroll 32
+      for (int r = 0; r < rows; r++) {
+        float factor = a[(size_t)r * a_pitch + (size_t)k];
+#pragma GCC unroll 8
+        for (int j = 0; j < width; j++)
+          sum[r * width + j] += factor * row[j];
+      }
     }
   }
 #pragma GCC unroll 32
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
     for (int j = 0; j < width; j++)
-      vec_store(out + (size_t)r * out_pitch + (size_t)(j * LANES), sum[r * width + j]);
+      vec_store(out + (size_t)r * out_pitch + (size_t)(j * PLACES * LANES), sum[r * width + j]);
 }
 
 /* Computes the same product as multiply_rows for any even number of rows, in as many calls as needed: each takes as
@@ -244,18 +253,19 @@ INLINE void multiply_all(const float *a, size_t a_pitch, const float *b, int dep
 
 static void multiply_places(const struct block *b, int first, int width) {
   const struct winograd *op = b->op;
-  size_t channels = (size_t)channels_of(op), columns = (size_t)(width * LANES);
+  size_t a_pitch = (size_t)PLACES * (size_t)channels_of(op), columns = (size_t)(width * LANES);
   int rows = round_up(b->tiles, 2);
   for (size_t place = 0; place < PLACES; place++) {
-    const float *a = b->patches + place * channels;
-    const float *weight = op->weight + ((size_t)PLACES * (size_t)first + place * columns) * (size_t)op->c;
-    float *out = b->products + place * columns;
+    const float *a = b->patches + place * LANES;
+    const float *weight =
+        (const float *)op->weight + ((size_t)PLACES * (size_t)first + place * columns) * (size_t)op->c;
+    float *out = b->products + place * LANES;
     if (width == 4 && WIDE == 4) /* if WIDE, the largest width, is less than 4, no product is 4 vectors wide */
-      multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, WIDE);
+      multiply_all(a, a_pitch, weight, op->c, out, PLACES * columns, rows, WIDE);
     else if (width == 2)
-      multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, 2);
+      multiply_all(a, a_pitch, weight, op->c, out, PLACES * columns, rows, 2);
     else
-      multiply_all(a, PLACES * channels, weight, op->c, out, PLACES * columns, rows, 1);
+      multiply_all(a, a_pitch, weight, op->c, out, PLACES * columns, rows, 1);
   }
 }
 
@@ -276,10 +286,10 @@ static struct corner tile_corner(const struct block *b, int tile) {
                          columns * c_out, down < TILE ? down : TILE, across < TILE ? across : TILE};
 }
 
-/* Transforms and stores the results of a tile, for channels `c` to `c + count - 1`. m: the sums of products, `step`
- * elements from the sums of one of the 36 places to those of the next. plain: the activation is none or ReLU; whole:
+/* Transforms and stores the results of a tile, for channels `c` to `c + count - 1`. m: the sums of products,
+ * [PLACES][LANES]. plain: the activation is none or ReLU; whole:
  * all of the tile is inside the picture. */
-INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int step, int c,
+INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);
   vec least = vec_set(op->act == ACT_RELU ? 0 : -INFINITY);
@@ -294,7 +304,7 @@ INLINE void store_channels(const struct winograd *op, const struct corner *to, c
     vec column[PATCH];
 #pragma GCC unroll 8
     for (int y = 0; y < PATCH; y++)
-      column[y] = vec_load(m + (y * PATCH + x) * step);
+      column[y] = vec_load(m + (y * PATCH + x) * LANES);
     transform_output(column, half[x]);
   }
 #pragma GCC unroll 4
@@ -321,22 +331,23 @@ static void store_tile(const struct block *b, int tile, int first, int width) {
   bool plain = op->act == ACT_NONE || op->act == ACT_RELU, whole = to.rows == TILE && to.columns == TILE;
   int step = width * LANES;
   for (int c = first; c < first + step && c < op->c_out; c += LANES) {
-    const float *m = b->products + (size_t)tile * (size_t)(PLACES * step) + (c - first);
+    const float *m = b->products + (size_t)tile * (size_t)(PLACES * step) + PLACES * (c - first);
     int count = op->c_out - c < LANES ? op->c_out - c : LANES;
     if (plain && whole && count == LANES && op->y_dtype == DTYPE_F32)
-      store_channels(op, &to, m, step, c, DTYPE_F32, LANES, true, true);
+      store_channels(op, &to, m, c, DTYPE_F32, LANES, true, true);
     else if (plain && whole && count == LANES)
-      store_channels(op, &to, m, step, c, DTYPE_BF16, LANES, true, true);
+      store_channels(op, &to, m, c, DTYPE_BF16, LANES, true, true);
     else
-      store_channels(op, &to, m, step, c, op->y_dtype, count, false, false);
+      store_channels(op, &to, m, c, op->y_dtype, count, false, false);
   }
 }
 
-static void run_block(const struct block *b) {
+/* Computes output channels `first` to `end` - 1 of a block. Both are numbers at which matrix products begin or end. */
+static void run_block(const struct block *b, int first, int end) {
   const struct winograd *op = b->op;
   for (int tile = 0; tile < b->tiles; tile++)
     load_patch(b, tile);
-  for (int first = 0, width; first < op->c_out; first += width * LANES) {
+  for (int width; first < end; first += width * LANES) {
     width = product_width(first, op->c_out);
     multiply_places(b, first, width);
     for (int tile = 0; tile < b->tiles; tile++)
@@ -346,19 +357,49 @@ static void run_block(const struct block *b) {
 
 /* --- the whole convolution: blocks of tiles, divided among threads --- */
 
-/* Returns how many tiles a block should have: as many as fit into the cache, but few enough that all threads get about
- * the same number. */
-static int block_tiles(size_t tiles, int channels, int threads) {
+static int tiles_most(int channels) {
   int most = BLOCK_FLOATS / (PLACES * channels);
-  most = most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : most;
-  size_t round = (size_t)threads * (size_t)most, blocks = (tiles + round - 1) / round * (size_t)threads;
-  return round_up((int)((tiles + blocks - 1) / blocks), 2);
+  return most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : most;
 }
 
 size_t KERNEL(cpu_winograd_scratch)(int c_in) {
-  int channels = round_up(c_in, LANES), most = BLOCK_FLOATS / (PLACES * channels);
-  most = most < TILES_LEAST ? TILES_LEAST : most > TILES_MOST ? TILES_MOST : most;
-  return (size_t)(most + 1) * PLACES * (size_t)(channels + WIDE * LANES) + (size_t)channels;
+  int channels = round_up(c_in, LANES);
+  return (size_t)(tiles_most(channels) + 1) * PLACES * (size_t)(channels + WIDE * LANES) + PATCH * (size_t)channels;
+}
+
+/* How the work is divided into items: each is a block of `step` tiles and one of `parts` ranges of `columns` output
+ * channels. */
+struct division {
+  int parts, columns, step;
+  size_t blocks;
+};
+
+static int common_divisor(int a, int b) {
+  return b ? common_divisor(b, a % b) : a;
+}
+
+/* Returns into how many ranges of output channels the work is divided. Weights that do not fit into the cache beside a
+ * block are read from a slower one for each block. If they are divided among the threads, each reads only a part of
+ * them; the price is that inputs are transformed once for each part. */
+static int parts_of(const struct winograd *op, int threads) {
+  int columns = round_up(op->c_out, LANES), products = columns / (WIDE * LANES), most = columns / PART_LEAST;
+  if ((size_t)PLACES * (size_t)channels_of(op) * (size_t)columns <= HEAVY_FLOATS || columns % (WIDE * LANES))
+    return 1;
+  int parts = most < threads ? most : threads;
+  while (parts > 1 && products % parts)
+    parts--;
+  return parts < 1 ? 1 : parts;
+}
+
+/* A block has as many tiles as fit into the cache, but few enough that all threads get about the same number. */
+static struct division divide(const struct winograd *op, size_t tiles, int threads) {
+  struct division d = {.parts = parts_of(op, threads)};
+  size_t most = (size_t)tiles_most(channels_of(op)), share = (size_t)(threads / common_divisor(threads, d.parts));
+  d.columns = d.parts > 1 ? round_up(op->c_out, LANES) / d.parts : op->c_out;
+  d.blocks = ((tiles + most - 1) / most + share - 1) / share * share;
+  d.step = round_up((int)((tiles + d.blocks - 1) / d.blocks), 2);
+  d.blocks = (tiles + (size_t)d.step - 1) / (size_t)d.step;
+  return d;
 }
 
 void KERNEL(cpu_winograd)(const struct winograd *op) {
@@ -367,16 +408,20 @@ void KERNEL(cpu_winograd)(const struct winograd *op) {
       (size_t)op->n * (size_t)((rows_of(op) + TILE - 1) / TILE) * (size_t)((columns_of(op) + TILE - 1) / TILE);
 #pragma omp parallel
   {
-    int step = block_tiles(tiles, channels, thread_count());
-    struct block b = {.op = op, .zeros = op->scratch + (size_t)thread_number() * KERNEL(cpu_winograd_scratch)(op->c)};
-    b.patches = b.zeros + channels;
-    b.products = b.patches + (size_t)step * PLACES * (size_t)channels;
-    memset(b.zeros, 0, (size_t)channels * sizeof *b.zeros);
-#pragma omp for schedule(dynamic)
-    for (size_t first = 0; first < tiles; first += (size_t)step) {
-      b.first = first;
-      b.tiles = tiles - first < (size_t)step ? (int)(tiles - first) : step;
-      run_block(&b);
+    struct division d = divide(op, tiles, thread_count());
+    size_t items = d.blocks * (size_t)d.parts, together = d.parts > 1 ? items / (size_t)thread_count() : 1;
+    struct block b = {.op = op};
+    b.zeros = (float *)op->scratch + (size_t)thread_number() * KERNEL(cpu_winograd_scratch)(op->c);
+    b.patches = b.zeros + PATCH * channels;
+    b.products = b.patches + (size_t)d.step * PLACES * (size_t)channels;
+    memset(b.zeros, 0, PATCH * (size_t)channels * sizeof *b.zeros);
+    /* Items of the same output channels follow each other: a thread takes several of them, and their weights once. */
+#pragma omp for schedule(dynamic, together ? together : 1)
+    for (size_t item = 0; item < items; item++) {
+      int first = (int)(item / d.blocks) * d.columns;
+      b.first = item % d.blocks * (size_t)d.step;
+      b.tiles = tiles - b.first < (size_t)d.step ? (int)(tiles - b.first) : d.step;
+      run_block(&b, first, first + d.columns);
     }
   }
 }
