@@ -27,7 +27,8 @@ static __device__ __forceinline__ void exchange4(uint32_t v[4]) {
 template <int THREADS, int TILES_M, int TILES_N>
 static __device__ __forceinline__ bool add_parts(const struct gemm_args &p, int index,
                                                  fragments<TILES_M, TILES_N> &sums) {
-  constexpr int COUNT = TILES_M * TILES_N, GROUP = COUNT % 5 == 0 ? 5 : COUNT % 4 == 0 ? 4 : 2;
+  constexpr int COUNT = TILES_M * TILES_N;
+  constexpr int GROUP = COUNT % 10 == 0 ? 10 : COUNT % 8 == 0 ? 8 : COUNT % 4 == 0 ? 4 : 2; /* parts on their way */
   __shared__ bool last;
   float4 *all = reinterpret_cast<float4 *>(p.partial) + (size_t)index * p.splits * COUNT * THREADS + threadIdx.x;
   float4 *own = all + (size_t)blockIdx.z * COUNT * THREADS;

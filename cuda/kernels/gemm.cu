@@ -475,11 +475,11 @@ const struct gemm_tile_size gemm_tile_sizes[TILES] = {[TILE_128x128] = {128, 128
                                                       [TILE_64x64] = {64, 64, 0},
                                                       [TILE_64x16] = {64, 16, 0},
                                                       [WINDOW_8x16x160] = {128, 160, 0},
-                                                      [WINDOW_8x16x128] = {128, 128, 0},
+                                                      [WINDOW_8x16x80] = {128, 80, 0},
                                                       [WINDOW_16x16x64] = {256, 64, 0},
                                                       [WINDOW_8x16x64] = {128, 64, 0},
-                                                      [WINDOW_8x8x160] = {64, 160, 0},
                                                       [WINDOW_8x8x64] = {64, 64, 0},
+                                                      [WINDOW_8x8x64_DEEP] = {64, 64, 0},
                                                       [TILE_128x128_F16] = {128, 128, tile_128x128_f16::SPAN},
                                                       [TILE_128x160_F16] = {128, 160, tile_128x160_f16::SPAN},
                                                       [TILE_256x64_F16] = {256, 64, tile_256x64_f16::SPAN}};

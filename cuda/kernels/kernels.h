@@ -51,11 +51,11 @@ enum gemm_tile {
   TILE_64x64,
   TILE_64x16,
   WINDOW_8x16x160, /* the first tile of window.cu */
-  WINDOW_8x16x128,
+  WINDOW_8x16x80,
   WINDOW_16x16x64,
   WINDOW_8x16x64,
-  WINDOW_8x8x160,
   WINDOW_8x8x64,
+  WINDOW_8x8x64_DEEP,
   TILES_F32,
   WINDOW_FIRST = WINDOW_8x16x160,
   TILE_128x128_F16 = TILES_F32,
@@ -139,8 +139,8 @@ int gemm_tiles(const struct gemm_args *args);
 size_t gemm_partial_bytes(const struct gemm_args *args);
 cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args);
 
-/* --- window.cu: 3x3 convolutions of 32 i channels, for each block of which a tile's pixels are read once; launch_gemm
- * and the functions above call these for its tiles --- */
+/* --- window.cu: 3x3 convolutions of 32 i or 64 i channels, whose input is read once for all places of the window;
+ * launch_gemm and the functions above call these for its tiles --- */
 
 /* Returns true for the tiles of window.cu. */
 static inline bool is_window(enum gemm_tile tile) {

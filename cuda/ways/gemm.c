@@ -61,18 +61,28 @@ static int depth_blocks(const struct gemm_args *args) {
   return (depth_of(args) + 63) / 64;
 }
 
+/* Returns how many blocks of 64 along K the longest part of a split sum has. Windows split the sum between blocks of
+ * channels, each of which has all taps. */
+static int longest_part(const struct gemm_args *args) {
+  int blocks = depth_blocks(args);
+  if (!is_window(args->tile))
+    return (blocks + args->splits - 1) / args->splits;
+  int channels = (args->c + args->c2 + 63) / 64, taps = args->quarters ? 4 : 9;
+  return (channels + args->splits - 1) / args->splits * taps;
+}
+
 /* Estimates how long a product takes, in units of the time in which a 128x128 tile adds 64 products to each sum. Thread
  * blocks run in waves over the multiprocessors. The estimate adds up these waves, each with a constant for start and
  * end, and the memory traffic of split sums. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
   static const double block_time[TILES_F32] = {
-      [TILE_128x128] = 1.0,     [TILE_128x160] = 1.18,  [TILE_256x64] = 1.4,      [TILE_64x160] = 0.8,
-      [TILE_64x64] = 0.45,      [TILE_64x16] = 0.25,    [WINDOW_8x16x160] = 0.91, [WINDOW_8x16x128] = 0.7,
-      [WINDOW_16x16x64] = 0.75, [WINDOW_8x16x64] = 0.4, [WINDOW_8x8x160] = 0.68,  [WINDOW_8x8x64] = 0.42};
+      [TILE_128x128] = 1.0,    [TILE_128x160] = 1.18,   [TILE_256x64] = 1.4,      [TILE_64x160] = 0.8,
+      [TILE_64x64] = 0.45,     [TILE_64x16] = 0.25,     [WINDOW_8x16x160] = 0.85, [WINDOW_8x16x80] = 0.45,
+      [WINDOW_16x16x64] = 0.7, [WINDOW_8x16x64] = 0.37, [WINDOW_8x8x64] = 0.35,   [WINDOW_8x8x64_DEEP] = 0.33};
   const struct gemm_tile_size *size = &gemm_tile_sizes[args->tile];
   int blocks = gemm_tiles(args) * args->splits;
   double waves = (double)((blocks + device->queue.sms - 1) / device->queue.sms);
-  double deep = (double)((depth_blocks(args) + args->splits - 1) / args->splits);
+  double deep = (double)longest_part(args);
   double add = args->splits > 1 ? 2.0 + 0.5 * args->splits * size->m * size->n / (128.0 * 128.0) : 0;
   return waves * (deep + 3) * block_time[args->tile] + add;
 }
@@ -80,7 +90,7 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
 /* Sets args->splits to the number of splits (thread blocks that share the sum of a tile) with the shortest estimated
  * time for args->tile, and returns that time. */
 static double choose_splits(const struct cuda_device *device, struct gemm_args *args) {
-  static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+  static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24};
   int best = 1;
   double least = 0;
   for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
@@ -149,13 +159,13 @@ static int add_tiles(const struct cuda_device *device, const struct gemm_args *a
 }
 
 /* Stores in `list` the choices (tile and number of splits) with the shortest estimated times, at most four of gemm.cu
- * and three of window.cu, the best first. Where FP16 sums may be faster, the same tiles with these sums follow. Returns
+ * and four of window.cu, the best first. Where FP16 sums may be faster, the same tiles with these sums follow. Returns
  * the number of choices. */
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   double time[WAY_CANDIDATES_MAX];
   int count = add_tiles(device, args, 0, WINDOW_FIRST, 4, list, time, 0);
-  count = add_tiles(device, args, WINDOW_FIRST, TILES_F32, 3, list, time, count);
+  count = add_tiles(device, args, WINDOW_FIRST, TILES_F32, 4, list, time, count);
   return may_gain(device) ? append_f16(args, list, count) : count;
 }
 

@@ -15,7 +15,7 @@
  * embedding). */
 enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
 
-enum { WAY_CANDIDATES_MAX = 9 };
+enum { WAY_CANDIDATES_MAX = 10 };
 
 struct product {
   struct gemm_args args;
