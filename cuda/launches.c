@@ -136,6 +136,7 @@ const char *launch_kind_name(enum launch_kind kind) {
 void launch_describe(const struct launch *launch, char *out, size_t size) {
   static const char *const pairs[PRODUCT_PAIRS] = {
       [PAIR_NONE] = "", [PAIR_WEIGHTS] = " weights", [PAIR_INPUT] = " input", [PAIR_SUM] = " sum"};
+  static const char *const shapes[NARROW_SHAPES] = {[NARROW_PAIR] = "", [NARROW_FOUR] = " four", [NARROW_LOW] = " low"};
   const char *kind = launch_kind_name(launch->kind);
   if (launch->kind == LAUNCH_GEMM)
     snprintf(out, size, "%s%s %dx%d/%d%s", kind, is_window(launch->gemm.tile) ? " window" : "",
@@ -145,6 +146,8 @@ void launch_describe(const struct launch *launch, char *out, size_t size) {
     snprintf(out, size, "%s %dx%d/%d%s%s", kind, product_tile_sizes[launch->product.tile].m,
              product_tile_sizes[launch->product.tile].n, launch->product.gemm.splits, pairs[launch->product.pair],
              launch->product.tile == PRODUCT_128x160_TURNS ? " turns" : "");
+  else if (launch->kind == LAUNCH_NARROW)
+    snprintf(out, size, "%s%s", kind, shapes[launch->gemm.shape]);
   else if (launch->kind == LAUNCH_HALO)
     snprintf(out, size, "%s %d", kind, halo_tile_pixels[launch->halo.tile]);
   else if (launch->kind == LAUNCH_BLAS || launch->kind == LAUNCH_DNN)

@@ -93,6 +93,16 @@ struct product_more {
   int c, c2;            /* multiples of 8 */
 };
 
+/* How the warps of launch_narrow divide the work from 64 to 64 and from 32 to 32 channels; all else has the first
+ * shape. Which is the fastest depends on the number of tiles. The number of a shape is part of choices in tuning
+ * files. */
+enum narrow_shape {
+  NARROW_PAIR, /* two groups with tiles of 8 x 16 pixels */
+  NARROW_FOUR, /* four groups with tiles of 8 x 16 pixels */
+  NARROW_LOW,  /* two groups with tiles of 4 x 16 pixels */
+  NARROW_SHAPES
+};
+
 /* Arguments of a matrix product, y[rows, columns] = epilogue(A W^T), with one row for each output pixel: rows = n *
  * out_h * out_w. A is x itself (kernel 1), or the input windows of a convolution, gathered from x. */
 struct gemm_args {
@@ -128,6 +138,8 @@ struct gemm_args {
   /* gemm_tiles(args) counters, one for each tile whose sum is split: the thread block that counts last adds up the
    * parts. All are 0 before and after a launch; NULL if splits is 1 */
   unsigned *arrived;
+  /* launch_narrow alone: how its warps divide the work */
+  enum narrow_shape shape;
 };
 
 /* Returns true if the tile args->tile can do this product; those of window.cu do some 3x3 convolutions alone. */
@@ -157,6 +169,8 @@ cudaError_t launch_window(const struct launch_queue *queue, const struct gemm_ar
  * input 16, output 16; input 32, output 32 or at most 16; input 64, output 64 or at most 16. They are few, because each
  * thread block keeps all weights and a tile of the input with its border in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
+/* Returns true if launch_narrow divides this convolution as args->shape says. */
+bool narrow_has_shape(const struct gemm_args *args);
 /* Returns how many bytes of shared memory a thread block of launch_narrow needs, which can be more than the GPU has. */
 int narrow_shared_bytes(const struct gemm_args *args);
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);

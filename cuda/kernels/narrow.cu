@@ -8,6 +8,7 @@
  *
  * Limits: 18 C N operations for each pixel of C input and N output channels, and 2 (C + N) bytes of memory. */
 #include "cuda/kernels/fragments.cuh"
+#include "cuda/kernels/narrow_last.h"
 
 namespace {
 
@@ -208,21 +209,30 @@ template <class S> cudaError_t launch_shape(const struct launch_queue *queue, co
 
 /* --- from 64 to 64 channels, and from 32 to 32 --- */
 
-/* A thread block has two groups of four warps, with a tile of 8 x 16 pixels each and one copy of the weights. Each
- * group goes from tile to tile by itself, so that one stores its results beside the other's products. A warp has two
- * rows of 16 pixels. Pixels lie 16 bytes further apart than they are long, so that eight of them begin in different
- * banks at any place of the window. */
-template <int C_> struct group_shape {
-  static constexpr int C = C_, CHUNKS = C / 8, STEPS = C / 16, TILES_N = C / 8;
-  static constexpr int GROUPS = 2, MEMBERS = 128, THREADS = GROUPS * MEMBERS;
-  static constexpr int DOWN = 8, ACROSS = 16, WIDE = ACROSS + 2, PIXELS = (DOWN + 2) * WIDE;
-  static constexpr int PITCH = C * 2 + 16, TILE_BYTES = PIXELS * PITCH, ROW_BYTES = C * 2, TAP_BYTES = C * ROW_BYTES;
-  static constexpr int SHARED_BYTES = 9 * TAP_BYTES + GROUPS * 2 * TILE_BYTES;
+/* A thread block has some groups of warps, with a tile each, and one copy of the weights. Each group goes from tile to
+ * tile by itself. The second half of the groups begins when the first half has multiplied its first tile. So one half
+ * stores its results beside the other's products, where all would otherwise store at a time, and multiply at a time. A
+ * warp has ROWS rows of 16 pixels:
+ *
+ *     GROUPS  ROWS  tile
+ *       2      2    8 x 16   the next tile is loaded beside the products
+ *       4      4    8 x 16   a warp reads least of shared memory for each product (see gemm.cu); there is no room for
+ *                            the next tile before the group has multiplied this one
+ *       2      1    4 x 16   for few tiles
+ *
+ * Pixels follow each other without gaps, since copies to places that are no multiple of 32 bytes move half as much
+ * again. Their chunks are exchanged instead, as those of weights are, so that the same chunk of eight neighbours lies
+ * in different banks at any place of the window. */
+template <int C_, int ROWS_, int GROUPS_> struct group_shape {
+  static constexpr int C = C_, ROWS = ROWS_, GROUPS = GROUPS_, CHUNKS = C / 8, STEPS = C / 16, TILES_N = C / 8;
+  static constexpr int THREADS = 256, MEMBERS = THREADS / GROUPS, BUFFERS = GROUPS == 2 ? 2 : 1; /* of each group */
+  static constexpr int DOWN = MEMBERS / 32 * ROWS, ACROSS = 16, WIDE = ACROSS + 2, PIXELS = (DOWN + 2) * WIDE;
+  static constexpr int ROW_BYTES = C * 2, TILE_BYTES = PIXELS * ROW_BYTES, TAP_BYTES = C * ROW_BYTES;
+  static constexpr int SHARED_BYTES = 9 * TAP_BYTES + GROUPS * BUFFERS * TILE_BYTES;
   static constexpr int BLOCKS = C == 64 ? 1 : 2; /* thread blocks that a multiprocessor must be able to hold */
   static constexpr int LOAD_ROWS = MEMBERS / CHUNKS, LOADS = (PIXELS + LOAD_ROWS - 1) / LOAD_ROWS;
 
-  /* Returns the position in shared memory, in bytes, of a chunk of a row of weights. Chunks are exchanged so that the
-   * same chunk of eight rows lies in different banks. */
+  /* Returns the position in shared memory, in bytes, of a chunk of a pixel or of a row of weights. */
   static __device__ __forceinline__ int place(int row, int chunk) {
     return row * ROW_BYTES + (chunk ^ (CHUNKS == 8 ? row & 7 : row >> 1 & 3)) * 16;
   }
@@ -250,63 +260,93 @@ __device__ __forceinline__ void load_group(const struct gemm_args &p, const grou
   for (int i = 0; i < G::LOADS; i++) {
     int pixel = row + i * G::LOAD_ROWS, y = tile.y - 1 + pixel / G::WIDE, x = tile.x - 1 + pixel % G::WIDE;
     bool there = (unsigned)y < (unsigned)p.out_h && (unsigned)x < (unsigned)p.out_w;
-    size_t source = there ? ((size_t)tile.picture * p.h + (y >> shift)) * p.w + (x >> shift) : 0;
-    if (pixel < G::PIXELS)
-      copy16(to + pixel * G::PITCH + chunk * 16, p.x + source * G::C + chunk * 8, there);
+    size_t source = ((size_t)tile.picture * p.h + (y >> shift)) * p.w + (x >> shift);
+    char *at = to + G::place(pixel, chunk);
+    if (pixel < G::PIXELS && there)
+      copy16(at, p.x + source * G::C + chunk * 8, true);
+    else if (pixel < G::PIXELS)
+      *reinterpret_cast<uint4 *>(at) = make_uint4(0, 0, 0, 0);
   }
 }
 
 /* What a warp multiplies in one step along K. */
-template <class G> struct group_operands { uint32_t a[2][4], b[G::TILES_N / 2][4]; };
+template <class G> struct group_operands { uint32_t a[G::ROWS][4], b[G::TILES_N / 2][4]; };
 
-/* Loads the operands of one step. a: the lane's first row of A, moved by the tap's place in the window; b: its row of W
- * for each step of the first tap; tap: where the tap's weights begin. */
-template <class G>
-__device__ __forceinline__ void load_operands(group_operands<G> &to, const char *a, const char *const b[G::STEPS],
-                                              int tap, int step) {
+/* Where a lane's rows of A begin at a tap, bytes from the tile's beginning. */
+template <class G> struct group_aim {
+  int at[G::ROWS];
+
+  /* pixel: the lane's first pixel at the first tap, counted in the tile with its border; places: how many pixels the
+   * tap is behind the first one */
+  __device__ __forceinline__ group_aim(int pixel, int places) {
 #pragma unroll
-  for (int i = 0; i < 2; i++)
-    load_matrices(to.a[i], a + i * G::WIDE * G::PITCH + step * 32);
+    for (int i = 0; i < G::ROWS; i++)
+      at[i] = G::place(pixel + places + i * G::WIDE, threadIdx.x % 32 / 16);
+  }
+};
+
+/* Loads the operands of one step. b: the lane's row of W for each step of the first tap; tap: where the tap's weights
+ * begin. */
+template <class G>
+__device__ __forceinline__ void load_operands(group_operands<G> &to, const char *tile, const group_aim<G> &a,
+                                              const char *const b[G::STEPS], int tap, int step) {
+#pragma unroll
+  for (int i = 0; i < G::ROWS; i++)
+    load_matrices(to.a[i], tile + (a.at[i] ^ step * 32)); /* two chunks further, before they are exchanged */
 #pragma unroll
   for (int j = 0; j < G::TILES_N / 2; j++)
     load_matrices(to.b[j], b[step] + tap + j * 16 * G::ROW_BYTES);
 }
 
 template <class G>
-__device__ __forceinline__ void multiply_group(const char *a, const char *const b[G::STEPS],
-                                               fragments<2, G::TILES_N> &sums) {
-  constexpr int STEPS = 3 * G::STEPS; /* of a row of taps */
+__device__ __forceinline__ void multiply_group(const char *tile, int pixel, const char *const b[G::STEPS],
+                                               fragments<G::ROWS, G::TILES_N> &sums) {
   group_operands<G> held[2];
-  int tap = 0; /* where the weights of the present row of taps begin */
-  load_operands<G>(held[0], a, b, 0, 0);
+  group_aim<G> aim(pixel, 0);
+  load_operands<G>(held[0], tile, aim, b, 0, 0);
 #pragma unroll 1
   for (int dy = 0; dy < 3; dy++) {
-    /* behind the last tap the last row's first operands are read again, and multiplied by nothing */
-    const char *next = dy < 2 ? a + G::WIDE * G::PITCH : a;
-    int next_tap = dy < 2 ? tap + 3 * G::TAP_BYTES : tap;
+    int next =
+        dy < 2 ? dy + 1 : 0; /* behind the last tap the first operands are read again, and multiplied by nothing */
 #pragma unroll
-    for (int step = 0; step < STEPS; step++) {
-      int dx = (step + 1) / G::STEPS;
-      if (step + 1 < STEPS)
-        load_operands<G>(held[(step + 1) % 2], a + dx * G::PITCH, b, tap + dx * G::TAP_BYTES, (step + 1) % G::STEPS);
-      else
-        load_operands<G>(held[(step + 1) % 2], next, b, next_tap, 0);
+    for (int dx = 0; dx < 3; dx++)
 #pragma unroll
-      for (int i = 0; i < 2; i++)
+      for (int step = 0; step < G::STEPS; step++) {
+        constexpr int LAST = G::STEPS - 1;
+        int turn = (dx * G::STEPS + step) % 2, tap = dy * 3 + dx;
+        if (step == LAST) {
+          aim = group_aim<G>(pixel, dx < 2 ? dy * G::WIDE + dx + 1 : next * G::WIDE);
+          tap = dx < 2 ? tap + 1 : next * 3;
+        }
+        load_operands<G>(held[turn ^ 1], tile, aim, b, tap * G::TAP_BYTES, step < LAST ? step + 1 : 0);
 #pragma unroll
-        for (int j = 0; j < G::TILES_N; j++)
-          multiply_add(sums.at[i][j], held[step % 2].a[i], &held[step % 2].b[j / 2][j % 2 * 2]);
-    }
-    a = next;
-    tap = next_tap;
+        for (int i = 0; i < G::ROWS; i++)
+#pragma unroll
+          for (int j = 0; j < G::TILES_N; j++)
+            multiply_add(sums.at[i][j], held[turn].a[i], &held[turn].b[j / 2][j % 2 * 2]);
+      }
   }
+}
+
+/* A barrier of the threads of one group. */
+template <class G> __device__ __forceinline__ void wait_for_group(int group) {
+  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(G::MEMBERS) : "memory");
+}
+
+/* The barrier at which the second half of the groups waits for the first half, which goes on. */
+template <class G> __device__ __forceinline__ void wait_for_first_half() {
+  asm volatile("bar.sync %0, %1;" ::"n"(G::GROUPS + 1), "n"(G::THREADS) : "memory");
+}
+template <class G> __device__ __forceinline__ void let_second_half_begin() {
+  asm volatile("bar.arrive %0, %1;" ::"n"(G::GROUPS + 1), "n"(G::THREADS) : "memory");
 }
 
 template <class G>
 __global__ void __launch_bounds__(G::THREADS, G::BLOCKS) group_kernel(const __grid_constant__ struct gemm_args p) {
   extern __shared__ uint4 shared[];
   int group = threadIdx.x / G::MEMBERS, warp = threadIdx.x % G::MEMBERS / 32, lane = threadIdx.x % 32;
-  char *weights = reinterpret_cast<char *>(shared), *tile = weights + 9 * G::TAP_BYTES + group * 2 * G::TILE_BYTES;
+  char *weights = reinterpret_cast<char *>(shared),
+       *tile = weights + 9 * G::TAP_BYTES + group * G::BUFFERS * G::TILE_BYTES;
   int across = (p.out_w + G::ACROSS - 1) / G::ACROSS, down = (p.out_h + G::DOWN - 1) / G::DOWN;
   int count = across * down * p.n, apart = G::GROUPS * (int)gridDim.x;
   int index = (int)blockIdx.x + group * (int)gridDim.x, buffer = 0;
@@ -325,27 +365,49 @@ __global__ void __launch_bounds__(G::THREADS, G::BLOCKS) group_kernel(const __gr
 #pragma unroll
   for (int step = 0; step < G::STEPS; step++)
     b[step] = weights + G::place(lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2);
-  int a = (warp * 2 * G::WIDE + lane % 16) * G::PITCH + lane / 16 * 16;
-  for (; index < count; index += apart, buffer ^= 1) {
+  int pixel = warp * G::ROWS * G::WIDE + lane % 16;
+  bool ahead = group < G::GROUPS / 2;
+  if (!ahead)
+    wait_for_first_half<G>();
+  for (; index < count; index += apart, buffer ^= G::BUFFERS - 1) {
     /* All of the group have this tile, and none reads the one before any more. */
     copies_wait<0>();
-    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(G::MEMBERS) : "memory");
+    wait_for_group<G>(group);
     group_rows<G> present = find_tile<G>(p, index);
-    if (index + apart < count)
-      load_group(p, find_tile<G>(p, index + apart), tile + (buffer ^ 1) * G::TILE_BYTES);
+    bool more = index + apart < count;
+    char *next = tile + (buffer ^ (G::BUFFERS - 1)) * G::TILE_BYTES;
+    if (G::BUFFERS == 2 && more)
+      load_group(p, find_tile<G>(p, index + apart), next);
     copies_commit();
-    present.y += warp * 2;
-    addends<2, G::TILES_N> add;
-    fetch_addends(p, present, 0, G::C, add);
-    fragments<2, G::TILES_N> sums = {};
-    multiply_group<G>(tile + buffer * G::TILE_BYTES + a, b, sums);
+    present.y += warp * G::ROWS;
+    addends<G::ROWS, G::TILES_N> add;
+    if (G::ROWS < 4) /* else there are not enough registers */
+      fetch_addends(p, present, 0, G::C, add);
+    fragments<G::ROWS, G::TILES_N> sums = {};
+    multiply_group<G>(tile + buffer * G::TILE_BYTES, pixel, b, sums);
+    if (ahead)
+      let_second_half_begin<G>();
+    ahead = false;
+    if (G::BUFFERS == 1 && more) {
+      wait_for_group<G>(group);
+      load_group(p, find_tile<G>(p, index + apart), next);
+      copies_commit();
+    }
+    if (G::ROWS == 4)
+      fetch_addends(p, present, 0, G::C, add);
     write_fragments(p, 0, G::C, sums, add);
   }
+  if (ahead) /* there was no tile */
+    let_second_half_begin<G>();
 }
 
 bool in_groups(const struct gemm_args *args) {
   return (args->c == 32 || args->c == 64) && args->columns == args->c && !args->gain.there &&
          (args->act == ACT_NONE || args->act == ACT_RELU);
+}
+
+bool is_last(const struct gemm_args *args) {
+  return args->c >= 32 && args->columns <= LAST_COLUMNS_MAX && !args->gain.there;
 }
 
 template <class G> cudaError_t launch_groups(const struct launch_queue *queue, const struct gemm_args *args) {
@@ -363,6 +425,18 @@ template <class G> cudaError_t launch_groups(const struct launch_queue *queue, c
                 G::SHARED_BYTES, *args);
 }
 
+template <int C> cudaError_t launch_shape_of(const struct launch_queue *queue, const struct gemm_args *args) {
+  return args->shape == NARROW_FOUR  ? launch_groups<group_shape<C, 4, 4>>(queue, args)
+         : args->shape == NARROW_LOW ? launch_groups<group_shape<C, 1, 2>>(queue, args)
+                                     : launch_groups<group_shape<C, 2, 2>>(queue, args);
+}
+
+template <int C> constexpr int count_group_bytes(enum narrow_shape shape) {
+  return shape == NARROW_FOUR  ? group_shape<C, 4, 4>::SHARED_BYTES
+         : shape == NARROW_LOW ? group_shape<C, 1, 2>::SHARED_BYTES
+                               : group_shape<C, 2, 2>::SHARED_BYTES;
+}
+
 } // namespace
 
 bool narrow_supported(const struct gemm_args *args) {
@@ -373,15 +447,23 @@ bool narrow_supported(const struct gemm_args *args) {
   return known && args->c2 == 0 && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->act != ACT_GEGLU;
 }
 
+bool narrow_has_shape(const struct gemm_args *args) {
+  return narrow_supported(args) && (args->shape == NARROW_PAIR || in_groups(args));
+}
+
 int narrow_shared_bytes(const struct gemm_args *args) {
   if (in_groups(args))
-    return args->c == 64 ? group_shape<64>::SHARED_BYTES : group_shape<32>::SHARED_BYTES;
+    return args->c == 64 ? count_group_bytes<64>(args->shape) : count_group_bytes<32>(args->shape);
+  if (is_last(args))
+    return LAST_SHARED_BYTES;
   return count_bytes(args->c, args->columns <= 16 ? 16 : args->columns);
 }
 
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args) {
   if (in_groups(args))
-    return args->c == 64 ? launch_groups<group_shape<64>>(queue, args) : launch_groups<group_shape<32>>(queue, args);
+    return args->c == 64 ? launch_shape_of<64>(queue, args) : launch_shape_of<32>(queue, args);
+  if (is_last(args))
+    return launch_narrow_last(queue, args);
   if (args->c == 16)
     return launch_shape<shape<16, 16>>(queue, args);
   if (args->c == 8 && args->columns == 16)

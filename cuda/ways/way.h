@@ -40,8 +40,8 @@ struct way;
 
 struct choice {
   const struct way *way;
-  /* number of the way's variant. gemm: an enum gemm_tile; sm90: a product_index(); halo: an enum halo_tile; narrow: 0;
-   * cublaslt: index in the library's list of algorithms; cudnn: see cudnn.c */
+  /* number of the way's variant. gemm: an enum gemm_tile; sm90: a product_index(); halo: an enum halo_tile; narrow: an
+   * enum narrow_shape; cublaslt: index in the library's list of algorithms; cudnn: see cudnn.c */
   int index;
   /* number of thread blocks that share the sum of a tile; 1: none is shared. Only gemm and sm90 can split sums. */
   int splits;

@@ -78,6 +78,8 @@ static bool is_forced(const struct launch *launch, const struct op *op) {
   if (forced->way == &way_sm90)
     return product_index(launch->product.tile, launch->product.pair) == forced->index &&
            launch->product.gemm.splits == forced->splits;
+  if (forced->way == &way_narrow)
+    return launch->gemm.shape == (enum narrow_shape)forced->index;
   if (forced->way == &way_halo)
     return launch->halo.tile == (enum halo_tile)forced->index;
   return forced->way != &way_cudnn || forced->index % 2 || tensor_exists(op->conv.bias) ||
@@ -174,6 +176,11 @@ static const struct forced_way {
     {"halo 128, many tiles", {&way_halo, HALO_128, 1}, 2},
     {"halo 64, many tiles", {&way_halo, HALO_64, 1}, 3},
     {"narrow convolutions", {&way_narrow, 0, 1}},
+    {"narrow, many tiles", {&way_narrow, NARROW_PAIR, 1}, 1},
+    {"narrow, four groups", {&way_narrow, NARROW_FOUR, 1}},
+    {"narrow, four, many tiles", {&way_narrow, NARROW_FOUR, 1}, 1},
+    {"narrow, low tiles", {&way_narrow, NARROW_LOW, 1}},
+    {"narrow, low, many tiles", {&way_narrow, NARROW_LOW, 1}, 2},
     {"cuBLASLt 0", {&way_cublaslt, 0, 1}},
     {"cuBLASLt 1", {&way_cublaslt, 1, 1}},
     {"cuDNN fused", {&way_cudnn, 0, 1}},

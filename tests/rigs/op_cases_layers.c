@@ -116,6 +116,7 @@ static const struct conv_case conv_cases[] = {
     {1, 37, 12, 8, 0, 64, .bias = true, .act = ACT_RELU, .residual = true},
     {2, 41, 23, 64, 0, 3, .bias = true},
     {1, 70, 19, 64, 0, 8, .bias = true, .act = ACT_RELU},
+    {1, 33, 61, 64, 0, 2, .bias = true, .residual = true, .act = ACT_SILU},
     {3, 17, 35, 32, 0, 4, .time = true},
     {2, 70, 27, 64, 0, 2, .time = true, .act = ACT_RELU},
     {3, 33, 19, 32, 0, 1, .bias = true},
