@@ -215,6 +215,10 @@ static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
+/* Bytes behind a kernel's dynamic shared memory that hold a flag. A static variable would lie ahead of that memory and
+ * move it, so that no row in it began at a multiple of 32 bytes; copies to such rows read all from L2 twice. */
+constexpr int FLAG_BYTES = 16;
+
 /* Starts an asynchronous copy of 16 bytes from global to shared memory; if `there` is false, 16 bytes of zeros are
  * written instead. */
 static __device__ __forceinline__ void copy16(void *shared, const void *global, bool there) {

@@ -23,13 +23,13 @@ static __device__ __forceinline__ void exchange4(uint32_t v[4]) {
 
 /* Adds the fragments of all splits: thread blocks that each have a part of the sum along K. The one that arrives last
  * adds them, in the order of K, and has its own in registers. index: number of the tile; THREADS: number of threads of
- * a thread block, which hold all of a tile's sums. Returns true in the thread block that has the complete sums. */
+ * a thread block, which hold all of a tile's sums; last: in shared memory. Returns true in the thread block that has
+ * the complete sums. */
 template <int THREADS, int TILES_M, int TILES_N>
 static __device__ __forceinline__ bool add_parts(const struct gemm_args &p, int index,
-                                                 fragments<TILES_M, TILES_N> &sums) {
+                                                 fragments<TILES_M, TILES_N> &sums, bool *last) {
   constexpr int COUNT = TILES_M * TILES_N;
   constexpr int GROUP = COUNT % 10 == 0 ? 10 : COUNT % 8 == 0 ? 8 : COUNT % 4 == 0 ? 4 : 2; /* parts on their way */
-  __shared__ bool last;
   float4 *all = reinterpret_cast<float4 *>(p.partial) + (size_t)index * p.splits * COUNT * THREADS + threadIdx.x;
   float4 *own = all + (size_t)blockIdx.z * COUNT * THREADS;
 #pragma unroll
@@ -40,13 +40,13 @@ static __device__ __forceinline__ bool add_parts(const struct gemm_args &p, int 
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
-    last = atomicAdd(&p.arrived[index], 1u) == (unsigned)p.splits - 1;
-    if (last)
+    *last = atomicAdd(&p.arrived[index], 1u) == (unsigned)p.splits - 1;
+    if (*last)
       p.arrived[index] = 0;
     __threadfence();
   }
   __syncthreads();
-  if (!last)
+  if (!*last)
     return false;
 #pragma unroll
   for (int first = 0; first < COUNT; first += GROUP) {
@@ -218,15 +218,16 @@ static __device__ __forceinline__ void write_slowly(const struct gemm_args &p, c
 }
 
 /* Adds the parts of split sums, applies the epilogue, and stores a warp's results. index: number of the tile; buffer:
- * shared memory of the warp alone, for 16 x 8 TILES_N floats. */
+ * shared memory of the warp alone, for 16 x 8 TILES_N floats; last: a flag in shared memory. */
 template <int THREADS, int TILES_M, int TILES_N, class Rows>
 static __device__ __forceinline__ void finish_sums(const struct gemm_args &p, const Rows &rows, int column, int count,
-                                                   int index, fragments<TILES_M, TILES_N> &sums, float *buffer) {
+                                                   int index, fragments<TILES_M, TILES_N> &sums, float *buffer,
+                                                   bool *last) {
   addends<TILES_M, TILES_N> add;
   bool fast = count % 8 == 0 && is_simple(p.act);
   if (fast)
     fetch_addends(p, rows, column, count, add);
-  if (p.splits > 1 && !add_parts<THREADS>(p, index, sums))
+  if (p.splits > 1 && !add_parts<THREADS>(p, index, sums, last))
     return;
   if (fast)
     write_fragments(p, column, count, sums, add);

@@ -51,7 +51,7 @@ struct tile_shape {
    * all, and what it can read in a time grows with the number of reads under way */
   static constexpr int PARTS = M * N / 4 / THREADS, ADDED = PARTS % 4 == 0 ? 4 : PARTS % 2 == 0 ? 2 : 1;
   static_assert(M * N / 4 % THREADS == 0, "all threads add equally many sums");
-  static_assert(SHARED_BYTES <= 99 * 1024, "the limit of compute capability 8.6, 8.9 and 12.0");
+  static_assert(SHARED_BYTES + FLAG_BYTES <= 99 * 1024, "the limit of compute capability 8.6, 8.9 and 12.0");
   static_assert(M % LOAD_ROWS == 0 && THREADS % CHUNKS == 0, "every thread copies whole rows' chunks of A");
   static_assert(LOAD_ROWS % 8 == 0, "all rows that a thread copies have one swizzle");
   static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "fragments are 16 by 16");
@@ -219,9 +219,9 @@ template <class T> struct loader {
 };
 
 /* Adds the tiles of all splits: thread blocks that each have a part of the sum along K. The one that arrives last adds
- * them, in the order of K. Returns true in that thread block, whose `tile` then holds the complete sums. */
-template <class T> __device__ bool add_splits(const struct gemm_args &p, float *tile) {
-  __shared__ bool last;
+ * them, in the order of K. last: in shared memory. Returns true in that thread block, whose `tile` then holds the
+ * complete sums. */
+template <class T> __device__ bool add_splits(const struct gemm_args &p, float *tile, bool *last) {
   int index = blockIdx.y * gridDim.x + blockIdx.x;
   /* Store this thread block's tile, and count it as arrived. */
   float4 *own_partial =
@@ -232,12 +232,12 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    last = atomicAdd(&p.arrived[index], 1u) == (unsigned)p.splits - 1;
-    if (last)
+    *last = atomicAdd(&p.arrived[index], 1u) == (unsigned)p.splits - 1;
+    if (*last)
       p.arrived[index] = 0;
   }
   __syncthreads();
-  if (!last)
+  if (!*last)
     return false;
   __threadfence();
   /* The thread block that is the last to finish its part of the tile's sum adds up the parts of all splits. */
@@ -438,7 +438,7 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   /* Add up the sums of warps and of splits, apply the epilogue, store. */
   float *tile = reinterpret_cast<float *>(shared);
   sums.gather(tile);
-  if (p.splits > 1 && !add_splits<T>(p, tile))
+  if (p.splits > 1 && !add_splits<T>(p, tile, reinterpret_cast<bool *>(tile + T::SHARED_BYTES / sizeof(float))))
     return;
   write_tile<T>(p, map, rows, tile);
 }
@@ -459,11 +459,11 @@ using tile_256x64_f16 = tile_shape<256, 64, 64, 32, 1, 32, 4, 16>;
 
 template <class T> cudaError_t launch_tile(const struct launch_queue *queue, const struct gemm_args *args) {
   cudaError_t status =
-      cudaFuncSetAttribute(gemm_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
+      cudaFuncSetAttribute(gemm_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES + FLAG_BYTES);
   if (status != cudaSuccess)
     return status;
   dim3 grid(tiles_down(args, T::M), blocks_for((size_t)args->columns, T::N), (unsigned)args->splits);
-  return launch(queue, gemm_kernel<T>, grid, dim3(T::THREADS), T::SHARED_BYTES, *args);
+  return launch(queue, gemm_kernel<T>, grid, dim3(T::THREADS), T::SHARED_BYTES + FLAG_BYTES, *args);
 }
 
 } // namespace

@@ -48,7 +48,7 @@ struct window_shape {
   static constexpr int LOAD_ROWS = THREADS / CHUNKS;
   static constexpr int INPUT_LOADS = (PIXELS + LOAD_ROWS - 1) / LOAD_ROWS,
                        WEIGHT_LOADS = (N + LOAD_ROWS - 1) / LOAD_ROWS;
-  static_assert(SHARED_BYTES <= 99 * 1024, "the limit of compute capability 8.6, 8.9 and 12.0");
+  static_assert(SHARED_BYTES + FLAG_BYTES <= 99 * 1024, "the limit of compute capability 8.6, 8.9 and 12.0");
   static_assert(SLOTS <= TAPS + 1, "the next block's input, copied with weights SLOTS - 1 taps ahead, comes in time");
   static_assert(WARPS_K == 1 || (WARPS_K == 2 && TILES_M % 2 == 0), "each of two warps finishes half of the sums");
   static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "fragments are 16 by 16");
@@ -314,26 +314,27 @@ __global__ void __launch_bounds__(T::THREADS) window_kernel(const __grid_constan
   copies_wait<0>();
   __syncthreads();
   int index = blockIdx.y * gridDim.x + blockIdx.x;
+  bool *last = reinterpret_cast<bool *>(input + T::SHARED_BYTES);
   float *own = reinterpret_cast<float *>(shared) + threadIdx.x / 32 * 16 * T::WARP_N;
   if constexpr (T::WARPS_K == 2) {
     fragments<T::TILES_M / 2, T::TILES_N> half;
     halve<T::THREADS>(warp.sums, warp.k, half, shared);
     __syncthreads();
     rows.first = warp.m + warp.k * T::WARP_M / 2;
-    finish_sums<T::THREADS>(p, rows, first_column + warp.n, p.columns, index, half, own);
+    finish_sums<T::THREADS>(p, rows, first_column + warp.n, p.columns, index, half, own, last);
   } else {
     rows.first = warp.m;
-    finish_sums<T::THREADS>(p, rows, first_column + warp.n, p.columns, index, warp.sums, own);
+    finish_sums<T::THREADS>(p, rows, first_column + warp.n, p.columns, index, warp.sums, own, last);
   }
 }
 
 template <class T> cudaError_t launch_windows(const struct launch_queue *queue, const struct gemm_args *args) {
   cudaError_t status =
-      cudaFuncSetAttribute(window_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
+      cudaFuncSetAttribute(window_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES + FLAG_BYTES);
   if (status != cudaSuccess)
     return status;
   dim3 grid((unsigned)window_tiles_down(args), blocks_for((size_t)args->columns, T::N), (unsigned)args->splits);
-  return launch(queue, window_kernel<T>, grid, dim3(T::THREADS), T::SHARED_BYTES, *args);
+  return launch(queue, window_kernel<T>, grid, dim3(T::THREADS), T::SHARED_BYTES + FLAG_BYTES, *args);
 }
 
 } // namespace
