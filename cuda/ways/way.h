@@ -15,7 +15,7 @@
  * embedding). */
 enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
 
-enum { WAY_CANDIDATES_MAX = 10 };
+enum { WAY_CANDIDATES_MAX = 12 };
 
 struct product {
   struct gemm_args args;
