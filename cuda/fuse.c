@@ -100,6 +100,7 @@ static int match_enter(const struct cuda_device *device, const struct cuda_progr
 static struct launch norm_ahead(const struct addresses *a, struct row_enter *args) {
   const struct cuda_program *program = a->program;
   struct launch launch = {.kind = LAUNCH_NORM};
+  launch.beside = (struct norm_beside){0};
   launch.norm = (struct norm_args){.x = args->x,
                                    .gamma = args->gamma,
                                    .beta = args->beta,

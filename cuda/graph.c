@@ -188,6 +188,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
       program->loop.end = program->launches.count;
     regions_end(program, plan, i + ops);
   }
+  launches_fetch_ahead(&program->launches, &device->queue);
   tuner_save(device->tuner, device->log);
   return 0;
 }

@@ -36,6 +36,25 @@ void launches_free(struct launches *launches) {
   *launches = (struct launches){0};
 }
 
+void launches_fetch_ahead(struct launches *launches, const struct launch_queue *queue) {
+  for (int i = 0; i < launches->count; i++) {
+    struct launch *launch = &launches->list[i];
+    if (launch->kind != LAUNCH_NORM || !norm_has_beside(queue, &launch->norm))
+      continue;
+    int found = 0;
+    for (int j = i + 1; j < launches->count && found < NORMS_AHEAD; j++) {
+      const struct norm_args *norm = &launches->list[j].norm;
+      if (launches->list[j].kind != LAUNCH_NORM)
+        continue;
+      launch->beside.ahead[found].gamma = norm->gamma;
+      launch->beside.ahead[found].beta = norm->beta;
+      launch->beside.ahead[found++].channels = norm->c + norm->c2;
+      if (norm->groups)
+        break;
+    }
+  }
+}
+
 /* --- enqueueing launches on a stream --- */
 
 cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
@@ -54,7 +73,7 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
   case LAUNCH_HALO:
     return launch_halo(&device->product, queue, &launch->halo);
   case LAUNCH_NORM:
-    return launch_norm(queue, &launch->norm);
+    return launch_norm_beside(queue, &launch->norm, &launch->beside);
   case LAUNCH_GATHER:
     return launch_gather(queue, &launch->gather);
   case LAUNCH_EPILOGUE:

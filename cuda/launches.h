@@ -9,6 +9,7 @@
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
 #include "cuda/kernels/motion.h"
+#include "cuda/kernels/norm_beside.h"
 #include "cuda/kernels/row_pair.h"
 
 struct blas_product;
@@ -61,7 +62,10 @@ struct launch {
     struct halo_args halo;
     struct blas_product *blas; /* owned */
     struct dnn_conv *dnn;      /* owned */
-    struct norm_args norm;
+    struct {
+      struct norm_args norm;
+      struct norm_beside beside; /* what the norm's launches also make for launches behind them */
+    };
     struct gather_args gather;
     struct epilogue_args epilogue;
     struct block_args block;
@@ -118,6 +122,9 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
 /* Enqueues the launches with indices `first` to `end - 1` of the list, in order. */
 cudaError_t launches_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
                              const struct launches *launches, int first, int end);
+/* Lets each group norm that can make something beside its result have the gamma and beta of the norms behind it, up to
+ * the next group norm, read from memory ahead of them: in a frame all weights have passed since the last one. */
+void launches_fetch_ahead(struct launches *launches, const struct launch_queue *queue);
 /* Returns the name of a kind of launch for profiles and the tuning file, such as "gemm". */
 const char *launch_kind_name(enum launch_kind kind);
 /* Writes the kind of the launch with its tile, splits or algorithm, such as "gemm 64x64/2". */

@@ -49,6 +49,8 @@ static int prepare_norm(struct preparation *p) {
                                      .eps = prologue->eps,
                                      .act = prologue->act,
                                      .partial = p->device->lane[p->program->lane].norm_partial};
+  if (launch.kind == LAUNCH_NORM)
+    launch.beside = (struct norm_beside){0};
   return append(p, &launch);
 }
 

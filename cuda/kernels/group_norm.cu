@@ -3,32 +3,19 @@
  * linear layer reads the result. NORM.md says which kernel runs when, and what was tried.
  *
  * One launch does it where a cluster of thread blocks can keep a slice of the channels in registers. Otherwise there
- * are two launches, those of group_norm_runs.cu. Sums are taken in a fixed order, so results are the same to the bit
- * every time. They are sums of differences from each group's pivot (its first value in the picture), so that a large
- * mean costs no precision.
+ * are two launches, those of group_norm_runs.cu. GPUs without clusters have group_norm_apart.cu. Sums are taken in a
+ * fixed order, so results are the same to the bit every time. They are sums of differences from each group's pivot (its
+ * first value in the picture), so that a large mean costs no precision.
  *
  * Limits: an element is read once and written once. At the usual sizes (0.2 to 8 MB, in the L2 cache) that takes 0.1 to
  * 2 us, and a launch takes 2 us. Most of the time is spent waiting: for the preceding kernel, then for the input, for
  * sums, for gamma and beta. Loads and calculations are therefore made as early as possible. */
 #include "cuda/kernels/cluster_sm90.cuh"
-#include "cuda/kernels/norm.cuh"
+#include "cuda/kernels/group_norm.cuh"
 
 namespace {
 
 using namespace norms;
-
-/* Applies SiLU to two values with one reciprocal, because special functions take longer than all the rest of a norm.
- * The exponents are bounded, so that the product of the two denominators stays finite. */
-__device__ __forceinline__ void silu_two(float &x, float &y) {
-  float of_x, of_y, inverse;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(of_x) : "f"(fminf(-1.44269504f * x, 60.0f)));
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(of_y) : "f"(fminf(-1.44269504f * y, 60.0f)));
-  of_x += 1.0f;
-  of_y += 1.0f;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(of_x * of_y));
-  x *= inverse * of_y;
-  y *= inverse * of_x;
-}
 
 /* --- the single launch ---
  *
@@ -44,72 +31,11 @@ __device__ __forceinline__ void silu_two(float &x, float &y) {
  * The code is short, because it is fetched from memory and executed only once: the host does the divisions, and each
  * thread calculates the addresses of its vectors once. */
 
-enum { CLUSTER_MAX = 8, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, ROWS_MIN = 8 };
+enum { CLUSTER_MAX = 8 };
 /* THREADS_MAX: largest number of threads of a thread block. HELD_MAX: largest number of vectors that a thread keeps in
  * registers. The limits WIDE_ are used where a thread would otherwise have to keep more vectors than HELD_MAX. */
 enum { THREADS_MAX = 320, HELD_MAX = 16, WIDE_THREADS_MAX = 640, WIDE_HELD_MAX = 10 };
-/* Least width of a slice of the channels, in bytes of a pixel: a sector of memory, or two sectors on GPUs without
- * clusters. Smaller slices were not measured. */
-enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
-
-/* A divisor that the host has prepared, so that the kernel divides numbers of threads and channels by a multiplication
- * and a shift. */
-struct divisor {
-  unsigned factor;
-};
-
-__host__ __device__ inline divisor divide_by(int by) {
-  return {65535u / (unsigned)by + 1};
-}
-
-__device__ __forceinline__ int quotient(int of, divisor by) {
-  return (int)((unsigned)of * by.factor >> 16);
-}
-
-struct division {
-  int slices, cluster;
-  /* columns: number of vectors (8 channels of a pixel each) side by side in a slice of the channels; rows: number of
-   * threads that work on the same column of vectors, each on other pixels */
-  int columns, rows;
-  int held;         /* largest number of vectors (8 channels of a pixel each) that any thread keeps in registers */
-  int size, groups; /* size: number of channels in a group; groups: number of groups in a slice of the channels */
-  int run;          /* number of consecutive pixels of the picture that a thread block has */
-  divisor by_columns, by_size;
-  float inverse_count; /* 1 / number of values in a group */
-};
-
-/* The vectors (8 channels of a pixel each) that a thread keeps in registers. They are `rows` pixels apart. */
-template <int HELD> struct vectors {
-  uint4 held[HELD];
-
-  /* Calls use(vector, its index) for each of the thread's vectors that exists. left: number of pixels from the thread's
-   * first one to the end of the thread block's pixels. */
-  template <typename Use> __device__ __forceinline__ void each(int left, int rows, Use use) {
-#pragma unroll
-    for (int j = 0; j < HELD; j++)
-      if (j * rows < left)
-        use(held[j], j);
-  }
-};
-
-/* Returns two sums over all values that a thread block has of one group: of their differences from the pivot (the
- * group's first value), and of the squares of these differences. sums[columns][rows + 1] has the threads' own sums: x
- * and y of a float4 are for the group in which the thread's vector begins, z and w for the next group. All lanes of one
- * warp call it and get the result. */
-__device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group) {
-  float2 total = make_float2(0, 0);
-  int lane = threadIdx.x % 32, begin = group * d.size / 8, end = ((group + 1) * d.size + 7) / 8;
-#pragma unroll 1
-  for (int column = begin; column < end; column++) {
-    bool first = column * 8 >= group * d.size;
-#pragma unroll 1
-    for (int row = lane; row < d.rows; row += 32) {
-      float4 part = sums[column * (d.rows + 1) + row];
-      add(total, first ? part.x : part.z, first ? part.y : part.w);
-    }
-  }
-  return add_lanes(total, 32);
-}
+enum { SLICE_BYTES = 32 }; /* least width of a slice of the channels, in bytes of a pixel: a sector of memory */
 
 /* Sends a thread block's sums to every thread block of the cluster, itself included, where a barrier counts the bytes
  * that have arrived. All lanes of one warp call it. */
@@ -119,37 +45,6 @@ __device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, f
     *slot = total;
   if (cluster > 1 && lane < cluster)
     store_remote(slot, lane, arrivals, total);
-}
-
-/* Returns the address of one channel of one pixel. Channels from p.c on are in the second input, x2. */
-__device__ __forceinline__ const __half *place_of(const struct norm_args &p, size_t pixel, int channel) {
-  bool second = channel >= p.c;
-  const __half *x = static_cast<const __half *>(second ? p.x2 : p.x);
-  return x + pixel * (second ? p.c2 : p.c) + (second ? channel - p.c : channel);
-}
-
-/* Returns the address unchanged, but makes the compiler calculate it at this point of the code, ahead of
- * wait_for_previous. */
-__device__ __forceinline__ const __half *here(const __half *address) {
-  asm volatile("" : "+l"(address));
-  return address;
-}
-
-__device__ __forceinline__ uint4 load16(const __half *from) {
-  uint4 v;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
-  return v;
-}
-
-__device__ __forceinline__ __half load_half(const __half *from) {
-  unsigned short v;
-  asm volatile("ld.global.u16 %0, [%1];" : "=h"(v) : "l"(from));
-  return __ushort_as_half(v);
-}
-
-/* Stores 16 bytes by one instruction; the compiler would split a plain store. */
-__device__ __forceinline__ void store16(__half *to, uint4 v) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
 /* Kernels whose threads keep the most vectors must leave room for two thread blocks on each multiprocessor: otherwise
@@ -261,36 +156,11 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
   });
 }
 
-/* Returns true if every vector of 8 channels in a slice belongs to at most two groups of the norm. columns: number
- * of vectors in a slice; size: number of channels in a group. */
-bool vectors_fit(int columns, int size) {
-  for (int column = 0; column < columns; column++)
-    if ((column * 8 + 7) / size > column * 8 / size + 1)
-      return false;
-  return true;
-}
-
-/* Returns the number of slices, each of whole groups, into which the channels are divided. It is the largest possible
- * number with which a slice has at least least_bytes bytes of each pixel; if there is none, the smallest possible
- * number. 0: the channels cannot be divided in this way. */
-int count_slices(const struct norm_args *args, int least_bytes) {
-  int channels = args->c + args->c2, size = channels / args->groups, least = 0;
-  for (int slices = 1; slices <= args->groups; slices++) {
-    int width = channels / slices;
-    if (args->groups % slices || width % 8 || width > SLICE_CHANNELS || width / size > SLICE_GROUPS ||
-        !vectors_fit(width / 8, size))
-      continue;
-    if (!least || width * (int)sizeof(__half) >= least_bytes)
-      least = slices;
-  }
-  return least;
-}
-
 /* Decides how the norm's work is divided between thread blocks. Returns false if one launch cannot do the norm. The
  * caller then uses the two launches of group_norm_runs.cu. */
 bool divide(const struct launch_queue *queue, const struct norm_args *args, int threads, int most_held, division *d) {
-  int channels = args->c + args->c2, least_bytes = queue->overlap ? SLICE_BYTES : SLICE_BYTES_APART;
-  if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, least_bytes)) == 0)
+  int channels = args->c + args->c2;
+  if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, SLICE_BYTES)) == 0)
     return false;
   d->size = channels / args->groups;
   d->groups = args->groups / d->slices;
@@ -301,9 +171,8 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, int 
     d->rows *= 2;
   auto run = [&] { return (int)blocks_for((size_t)args->pixels, (size_t)d->cluster); };
   auto held = [&] { return (int)blocks_for((size_t)run(), (size_t)d->rows); };
-  /* a GPU that can overlap launches (compute capability 9.0) has clusters as well */
-  int most = queue->overlap ? CLUSTER_MAX : 1;
-  while (d->cluster < most && held() > 2 && (2 * d->cluster * d->slices * args->n <= queue->sms || held() > most_held))
+  while (d->cluster < CLUSTER_MAX && held() > 2 &&
+         (2 * d->cluster * d->slices * args->n <= queue->sms || held() > most_held))
     d->cluster *= 2;
   d->held = held();
   d->run = run();
@@ -351,12 +220,14 @@ cudaError_t launch_slices(const struct launch_queue *queue, const struct norm_ar
 
 cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args) {
   division d;
+  if (!queue->overlap) /* a GPU that can overlap launches (compute capability 9.0) has clusters as well */
+    return launch_group_norm_runs(queue, args);
   if (divide(queue, args, THREADS_MAX, HELD_MAX, &d))
     return d.held <= 2   ? launch_slices<2>(queue, args, &d)
            : d.held <= 4 ? launch_slices<4>(queue, args, &d)
            : d.held <= 8 ? launch_slices<8>(queue, args, &d)
                          : launch_slices<HELD_MAX>(queue, args, &d);
-  if (queue->overlap && divide(queue, args, WIDE_THREADS_MAX, WIDE_HELD_MAX, &d))
+  if (divide(queue, args, WIDE_THREADS_MAX, WIDE_HELD_MAX, &d))
     return launch_slices<WIDE_HELD_MAX, WIDE_THREADS_MAX>(queue, args, &d);
   return launch_group_norm_runs(queue, args);
 }

@@ -4,9 +4,14 @@
 #define CUDA_KERNELS_NORM_CUH
 
 #include "cuda/kernels/common.cuh"
+#include "cuda/kernels/norm_beside.h"
 
 cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args);
 cudaError_t launch_group_norm_runs(const struct launch_queue *queue, const struct norm_args *args);
+/* group_norm_apart.cu: group_norm_is_apart returns true if it can do the norm, and should on this GPU */
+bool group_norm_is_apart(const struct launch_queue *queue, const struct norm_args *args);
+cudaError_t launch_group_norm_apart(const struct launch_queue *queue, const struct norm_args *args,
+                                    const struct norm_beside *beside);
 cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct norm_args *args);
 
 /* Returns true if the kernels can read and write channels eight at a time: all numbers of channels are multiples of 8,

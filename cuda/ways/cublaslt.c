@@ -39,7 +39,7 @@ static int append(struct cuda_device *device, const struct product *product, con
   const half_t *bias = NULL;
   if (!raw && product->bias >= 0 && !(bias = resource_f16(device, product->bias, product->set, err)))
     return -1;
-  if (product_append_dense(product, &args, launches, err) < 0)
+  if (product_append_dense(device, product, &args, launches, err) < 0)
     return -1;
   struct launch launch = {.kind = LAUNCH_BLAS, .op = product->prologue.op, .algorithm = index};
   half_t *y = raw ? product->scratch[SCRATCH_LIBRARY] : args.y;

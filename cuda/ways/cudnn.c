@@ -18,11 +18,11 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
 
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
-  int count = 0;
-  while (device->dnn && suits(args) && count < 4) {
-    list[count] = (struct choice){&way_cudnn, count, 1};
-    count++;
-  }
+  /* the project's own products are faster where compute capability 9.0 has them, so fewer are worth timing there */
+  static const int indices[] = {0, 1, 2, 3, 4, 6};
+  int count = 0, most = device->product.encode_tiled ? 4 : (int)(sizeof indices / sizeof indices[0]);
+  for (; device->dnn && suits(args) && count < most; count++)
+    list[count] = (struct choice){&way_cudnn, indices[count], 1};
   return count;
 }
 
@@ -32,6 +32,21 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
   if (shape->c2 || shape->upsample)
     bytes[SCRATCH_DENSE] = product_dense_bytes(shape);
   bytes[SCRATCH_LIBRARY] = (size_t)shape->columns * sizeof(half_t);
+}
+
+/* Lets the norm before the convolution, if it is the last launch, make the sum of bias and time row. Returns false if
+ * it cannot. */
+static bool append_to_norm(const struct cuda_device *device, const struct product *product, struct launches *launches) {
+  const struct gemm_args *args = &product->args;
+  struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
+  if (!last || last->kind != LAUNCH_NORM || last->op != product->prologue.op ||
+      !norm_has_beside(&device->queue, &last->norm))
+    return false;
+  last->beside.sum = product->scratch[SCRATCH_LIBRARY];
+  last->beside.time = args->time;
+  last->beside.bias = args->bias;
+  last->beside.count = args->columns;
+  return true;
 }
 
 /* cuDNN's fused convolutions add one FP16 vector. Makes it: the sum of the bias and of the bias from the time
@@ -46,10 +61,12 @@ static int append_bias(struct cuda_device *device, const struct product *product
     return (*vector = resource_f16(device, product->bias, product->set, err)) ? 0 : -1;
   if ((uintptr_t)args->time % 16)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN needs aligned vectors");
+  *vector = product->scratch[SCRATCH_LIBRARY];
+  if (append_to_norm(device, product, launches))
+    return 0;
   struct launch launch = {.kind = LAUNCH_EPILOGUE, .op = product->prologue.op};
   launch.epilogue = (struct epilogue_args){
       .x = args->time, .bias = args->bias, .y = product->scratch[SCRATCH_LIBRARY], .rows = 1, .columns = args->columns};
-  *vector = product->scratch[SCRATCH_LIBRARY];
   return launches_append(launches, &launch, err);
 }
 
@@ -59,7 +76,7 @@ static int append(struct cuda_device *device, const struct product *product, con
   struct gemm_args args = product->args;
   bool fused = index % 2 == 0;
   const half_t *vector = NULL;
-  if (product_append_dense(product, &args, launches, err) < 0 ||
+  if (product_append_dense(device, product, &args, launches, err) < 0 ||
       (fused && append_bias(device, product, &vector, launches, err) < 0))
     return -1;
   struct launch launch = {.kind = LAUNCH_DNN, .op = product->prologue.op, .algorithm = index};

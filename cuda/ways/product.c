@@ -131,11 +131,25 @@ static void set_prologue(const struct lane *lane, struct product *product, const
                                       .eps = p->eps,
                                       .act = p->act,
                                       .partial = lane->norm_partial};
+  if (launch->kind == LAUNCH_NORM)
+    launch->beside = (struct norm_beside){0};
   product->has_prologue = product->input_ends = true;
   args->x = product->scratch[SCRATCH_PROLOGUE];
   args->x2 = NULL;
   args->c = pitch;
   args->c2 = 0;
+}
+
+/* Returns true if the op before op number `index` runs whenever that one does: neither the loop nor a region of the
+ * plan (ops that a run may skip) begins or ends between them. */
+static bool follows(const struct plan *plan, int index) {
+  bool apart = index == 0 || index == plan->loop.first || index == plan->loop.end;
+  for (int i = 0; i < plan->region_count; i++) {
+    const struct plan_region *region = &plan->regions[i];
+    apart = apart || index == region->first || index == region->end ||
+            (region->parallel_end && (index == region->parallel_with || index == region->parallel_end));
+  }
+  return !apart;
 }
 
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
@@ -153,6 +167,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
                               .arrivals = device->lane[program->lane].arrivals};
   for (int i = 0; i < SCRATCH_AREAS; i++)
     product->scratch[i] = program_scratch(program, i);
+  product->follows = follows(plan, index);
   product->input_ends = o.x.space == TENSOR_TEMPORARY && plan->temporaries[o.x.index].last <= index;
   fill_shape(args, op, &o);
   args->gain.block = program->block;
@@ -267,10 +282,31 @@ int product_add(struct cuda_device *device, struct cuda_program *program, const 
 
 /* --- the launches of this program's kernels before and after a library's matrix product --- */
 
-int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
-                         struct error *err) {
+/* Lets the norm of the op before, if it reads the same two inputs as this product, concatenate them. Returns false if
+ * it cannot. */
+static bool append_to_norm(const struct cuda_device *device, const struct product *product,
+                           const struct launches *launches) {
+  const struct gemm_args *args = &product->args;
+  int op = product->prologue.op - 1, last = launches->count - 1;
+  while (last >= 0 && launches->list[last].op == op && launches->list[last].kind != LAUNCH_NORM &&
+         launches->list[last].kind != LAUNCH_GATHER)
+    last--;
+  struct launch *launch = last >= 0 ? &launches->list[last] : NULL;
+  if (!product->follows || args->upsample || !launch || launch->op != op || launch->kind != LAUNCH_NORM)
+    return false;
+  const struct norm_args *norm = &launch->norm;
+  if (norm->x != args->x || norm->x2 != args->x2 || norm->c != args->c || norm->c2 != args->c2 ||
+      norm->n * norm->pixels != args->n * args->h * args->w || !norm_has_beside(&device->queue, norm))
+    return false;
+  launch->beside.joined = product->scratch[SCRATCH_DENSE];
+  return true;
+}
+
+int product_append_dense(const struct cuda_device *device, const struct product *product, struct gemm_args *args,
+                         struct launches *launches, struct error *err) {
   if (!args->x2 && !args->upsample)
     return 0;
+  bool joined = append_to_norm(device, product, launches);
   struct launch launch = {.kind = LAUNCH_GATHER, .op = product->prologue.op};
   launch.gather = (struct gather_args){.x = args->x,
                                        .x2 = args->x2,
@@ -289,7 +325,7 @@ int product_append_dense(const struct product *product, struct gemm_args *args, 
   args->h <<= args->upsample;
   args->w <<= args->upsample;
   args->upsample = false;
-  return launches_append(launches, &launch, err);
+  return joined ? 0 : launches_append(launches, &launch, err);
 }
 
 int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,

@@ -38,9 +38,10 @@ static inline size_t product_dense_bytes(const struct gemm_args *shape) {
 bool product_in_quarters(const struct gemm_args *args);
 
 /* For ways that take only one input, without upsampling: if args has a second input x2 or upsampling, appends a launch
- * that makes the concatenated, upsampled input, and lets args read that. */
-int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
-                         struct error *err);
+ * that makes the concatenated, upsampled input, and lets args read that. A norm of the same two inputs may make it in
+ * the launch's place. */
+int product_append_dense(const struct cuda_device *device, const struct product *product, struct gemm_args *args,
+                         struct launches *launches, struct error *err);
 /* Appends a launch that finishes x, the result of a library's product: it adds bias, time and residual, activates, and
  * writes product->args.y. */
 int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,

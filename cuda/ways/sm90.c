@@ -121,7 +121,7 @@ static int append(struct cuda_device *device, const struct product *product, con
     args.weight = resource_quartered(device, product->weight, product->set, err);
     if (!args.weight)
       return -1;
-  } else if (args.upsample && product_append_dense(product, &args, launches, err) < 0) {
+  } else if (args.upsample && product_append_dense(device, product, &args, launches, err) < 0) {
     return -1;
   }
   struct launch launch = {.kind = LAUNCH_PRODUCT, .op = product->prologue.op};

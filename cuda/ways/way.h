@@ -23,6 +23,7 @@ struct product {
   struct launch prologue;
   bool has_prologue;
   bool input_ends;        /* true: nothing reads the product's input later */
+  bool follows;           /* true: the op before runs whenever this one does */
   const struct way *only; /* the only way that may do the product; NULL: any */
   int weight, bias;       /* indices of weight and bias in resources.list; -1 as `bias`: there is no bias */
   int set;                /* 0 or 1: which of the two sets of weights is read (weight_merges.h) */

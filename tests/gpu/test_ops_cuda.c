@@ -4,6 +4,7 @@
  * kernel, so the products that it did compute are counted: a way that computed none fails.
  *
  *   test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
+ *   test_ops_cuda --chosen [PREFIX] those cases by the device's choice alone
  *   test_ops_cuda --way WAY         the ways whose names begin with WAY
  *   test_ops_cuda --fused           chains of ops that are one launch
  *   test_ops_cuda --generic [WAY]   all cases, or those ways alone, or (rest) all but the ways; fails if something is
@@ -22,8 +23,8 @@ enum { SKIPPED = 77, QUICK_APART = 7 };
 
 /* the way that convolutions and linear layers must take; NULL: the device chooses */
 static const struct choice *forced;
-static int sms; /* number of multiprocessors that kernels are told of; 0: all */
-static bool generic;
+static int sms;               /* number of multiprocessors that kernels are told of; 0: all */
+static bool generic, overlap; /* overlap: launches overlap on the device */
 
 enum { ADA_SHARED_BYTES = 99 << 10 }; /* most shared memory of a thread block on an Ada GPU */
 
@@ -57,8 +58,9 @@ static void opened_to_tune(struct device *device) {
 /* --- which kernel (way) computed a convolution or linear layer --- */
 
 /* Counts convolutions and linear layers, those that each kernel (way) computed, those that the forced one computed, and
- * launches that do several ops, those of pairs of linear layers too. */
-static struct { int products, by[WAYS], forced, fused, pairs; } tally;
+ * launches that do several ops, those of pairs of linear layers too. beside: norms that make more than their result;
+ * joined: epilogues that do. */
+static struct { int products, by[WAYS], forced, fused, pairs, beside, joined; } tally;
 
 /* Returns the index in `ways` of the launch's kernel; WAYS: the launch does no convolution or linear layer. */
 static int find_way(const struct launch *launch) {
@@ -274,6 +276,17 @@ static int run_sums(const struct forced_way *way, const struct op_test_options *
   return failed + 1;
 }
 
+/* Runs residual blocks by a library's kernel. Where launches do not overlap, their norms also make what would be
+ * launches of their own. */
+static int run_blocks(const struct forced_way *way, const struct op_test_options *options) {
+  int failed = run(way->name, "fused residual", options, NULL);
+  bool wanted = !overlap && (way->choice.way == &way_cublaslt || way->choice.index % 2 == 0);
+  if (tally.beside || !wanted)
+    return failed;
+  printf("FAIL %s: no norm has made more than its result\n", way->name);
+  return failed + 1;
+}
+
 /* Runs one kernel on the cases that begin with prefix, or on all convolutions and linear layers. It is a failure if the
  * kernel computed nothing, unless the prefix may have left no case for it. */
 static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
@@ -287,6 +300,8 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
     failed += run(way->name, "linear", options, &done) + run(way->name, "inject", options, &done);
   if (!*prefix && way->choice.way == &way_gemm)
     failed += run_sums(way, options, &done);
+  if (!*prefix && (way->choice.way == &way_cublaslt || way->choice.way == &way_cudnn))
+    failed += run_blocks(way, options);
   if (!*prefix && way->choice.way == &way_halo) /* each second launch goes the other way */
     failed += run(way->name, "chain", options, &done);
   forced = NULL;
@@ -320,7 +335,8 @@ int main(int argc, char **argv) {
   bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
   const char *only = (some || generic) && argc > 2 ? argv[2] : "";
   bool ways_alone = *only && strcmp(only, "rest") != 0;
-  const char *prefix = argc > 1 && !some && !generic ? argv[1] : "";
+  bool chosen = argc > 1 && !strcmp(argv[1], "--chosen");
+  const char *prefix = chosen ? argc > 2 ? argv[2] : "" : argc > 1 && !some && !generic ? argv[1] : "";
   /* Error bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
   struct op_test_options options = {.device = {.name = "cuda", .graph = flat ? GRAPH_OFF : GRAPH_ON},
                                     .opened = opened,
@@ -330,7 +346,7 @@ int main(int argc, char **argv) {
                                     .codes = 1,
                                     .operands = DTYPE_F16,
                                     .large = !quick,
-                                    .seed = argc > 2 && !some && !generic ? strtoull(argv[2], NULL, 10) : 0};
+                                    .seed = argc > 2 && !some && !generic && !chosen ? strtoull(argv[2], NULL, 10) : 0};
   struct resources resources = {0};
   struct device *device;
   struct error err;
@@ -343,6 +359,7 @@ int main(int argc, char **argv) {
   printf("%s: %s\n", info.name, info.detail);
   bool blas = cuda_device(device)->blas, dnn = cuda_device(device)->dnn;
   bool sm90 = cuda_device(device)->product.encode_tiled;
+  overlap = cuda_device(device)->queue.overlap;
   const char *hopper = generic ? find_hopper(cuda_device(device)) : NULL;
   device_close(&device);
   if (hopper) {
@@ -352,6 +369,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--fused"))
     return run_fused(sm90, options) != 0;
   int failed = ways_alone ? 0 : run("the device's choice", prefix, &options, NULL);
+  if (chosen)
+    return failed != 0;
   for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
     const char *lack = find_lack(&cases[i], blas, dnn, sm90);
     if (strncmp(cases[i].name, only, strlen(only)) != 0)

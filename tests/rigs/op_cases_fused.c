@@ -312,7 +312,61 @@ static const struct shortcut_case shortcut_cases[] = {
     {1, 16, 16, 128, 128, 0, 256},
 };
 
+/* --- a residual block --- */
+
+struct residual_case {
+  int n, h, w, in, skip, out; /* in and skip: channels of the block's inputs; skip 0: it has one input */
+  int groups;
+  bool bare; /* no biases */
+  enum fill fill;
+};
+
+static struct prologue block_norm(struct op_test *t, int groups, int channels) {
+  return (struct prologue){.norm = NORM_GROUP,
+                           .act = ACT_SILU,
+                           .groups = groups,
+                           .eps = 1e-5f,
+                           .gamma = test_vector(t, channels, 1),
+                           .beta = test_vector(t, channels, 0)};
+}
+
+static void build_residual(struct op_test *t, const void *argument) {
+  const struct residual_case *c = argument;
+  int in = c->in + c->skip;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->in, ELEMENT_DEVICE, c->fill), skip = none;
+  if (c->skip)
+    skip = test_input(t, c->n, c->h, c->w, c->skip, ELEMENT_DEVICE, FILL_NORMAL);
+  struct op_conv first = {.x = x, .x2 = skip, .stride = 1, .pad = 1, .weight = test_weight(t, c->out, 3, in)};
+  struct op_linear shortcut = {.x = x, .x2 = skip, .weight = test_weight(t, c->out, 1, in)};
+  struct op_conv second = {.stride = 1, .pad = 1, .weight = test_weight(t, c->out, 3, c->out)};
+  first.prologue = block_norm(t, c->groups, in);
+  first.time = test_input(t, 1, 1, 1, c->out, ELEMENT_DEVICE, FILL_NORMAL);
+  second.prologue = block_norm(t, c->groups, c->out);
+  if (!c->bare) {
+    first.bias = test_vector(t, c->out, 0);
+    shortcut.bias = test_vector(t, c->out, 0);
+    second.bias = test_vector(t, c->out, 0);
+  }
+  second.x = plan_conv(&t->plan, "first", first);
+  second.residual = plan_linear(&t->plan, "shortcut", shortcut);
+  test_output(t, plan_conv(&t->plan, "second", second));
+}
+
+static const struct residual_case residual_cases[] = {
+    {1, 16, 16, 128, 64, 128, 32},
+    {1, 32, 32, 128, 128, 128, 32},
+    {2, 9, 7, 64, 128, 96, 8},
+    {1, 41, 37, 64, 96, 160, 16, .fill = FILL_OFFSET},
+    {3, 21, 20, 80, 80, 64, 8, .bare = true},
+    {1, 64, 64, 64, 16, 32, 4},
+    {1, 8, 8, 1280, 640, 320, 32},
+    {1, 1, 1, 32, 32, 64, 8},
+    {1, 17, 19, 320, 0, 64, 32},
+    {1, 16, 16, 24, 16, 40, 5},
+};
+
 const struct op_cases op_cases_fused[] = {
+    OP_CASES("fused residual blocks", build_residual, residual_cases),
     OP_CASES("fused shortcuts", build_shortcut, shortcut_cases),
     OP_CASES("fused norm conv", build_norm_conv, norm_conv_cases),
     OP_CASES("fused enter", build_enter, enter_cases),
