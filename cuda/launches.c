@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda/kernels/few.h"
 #include "cuda/libraries/libraries.h"
 
 /* --- lists of launches --- */
@@ -64,6 +65,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch_gemm(queue, &launch->gemm);
   case LAUNCH_NARROW:
     return launch_narrow(queue, &launch->gemm);
+  case LAUNCH_FEW:
+    return launch_few(queue, &launch->gemm);
   case LAUNCH_BLAS:
     return blas_product_launch(launch->blas, queue->stream);
   case LAUNCH_DNN:
@@ -137,16 +140,37 @@ cudaError_t launches_enqueue(const struct cuda_device *device, const struct laun
 
 const char *launch_kind_name(enum launch_kind kind) {
   static const char *const names[] = {
-      [LAUNCH_GEMM] = "gemm",           [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
-      [LAUNCH_DNN] = "cudnn",           [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
-      [LAUNCH_EPILOGUE] = "epilogue",   [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
-      [LAUNCH_SAMPLE] = "sample",       [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
-      [LAUNCH_PRODUCT] = "sm90",        [LAUNCH_HALO] = "halo",           [LAUNCH_NORM_CONV] = "norm conv",
-      [LAUNCH_BLOCK] = "block",         [LAUNCH_ROW_ENTER] = "row enter", [LAUNCH_ROW_ATTEND] = "row attend",
-      [LAUNCH_ROW_LEAVE] = "row leave", [LAUNCH_STYLE] = "style",         [LAUNCH_RECALL] = "recall",
-      [LAUNCH_REMEMBER] = "remember",   [LAUNCH_JOIN] = "join",           [LAUNCH_MAP] = "map",
-      [LAUNCH_DEPTH] = "depth",         [LAUNCH_CANVAS] = "canvas",       [LAUNCH_ADVECT] = "advect",
-      [LAUNCH_MOTION] = "motion",       [LAUNCH_DETAIL] = "detail",       [LAUNCH_ROW_PAIR] = "pair",
+      [LAUNCH_GEMM] = "gemm",
+      [LAUNCH_NARROW] = "narrow",
+      [LAUNCH_BLAS] = "cublaslt",
+      [LAUNCH_DNN] = "cudnn",
+      [LAUNCH_NORM] = "norm",
+      [LAUNCH_GATHER] = "gather",
+      [LAUNCH_EPILOGUE] = "epilogue",
+      [LAUNCH_ATTENTION] = "attention",
+      [LAUNCH_PLAIN_ATTENTION] = "plain attention",
+      [LAUNCH_SAMPLE] = "sample",
+      [LAUNCH_PIXELS_IN] = "pixels in",
+      [LAUNCH_PIXELS_OUT] = "pixels out",
+      [LAUNCH_PRODUCT] = "sm90",
+      [LAUNCH_HALO] = "halo",
+      [LAUNCH_NORM_CONV] = "norm conv",
+      [LAUNCH_BLOCK] = "block",
+      [LAUNCH_ROW_ENTER] = "row enter",
+      [LAUNCH_ROW_ATTEND] = "row attend",
+      [LAUNCH_ROW_LEAVE] = "row leave",
+      [LAUNCH_STYLE] = "style",
+      [LAUNCH_RECALL] = "recall",
+      [LAUNCH_REMEMBER] = "remember",
+      [LAUNCH_JOIN] = "join",
+      [LAUNCH_MAP] = "map",
+      [LAUNCH_DEPTH] = "depth",
+      [LAUNCH_CANVAS] = "canvas",
+      [LAUNCH_ADVECT] = "advect",
+      [LAUNCH_MOTION] = "motion",
+      [LAUNCH_DETAIL] = "detail",
+      [LAUNCH_ROW_PAIR] = "pair",
+      [LAUNCH_FEW] = "few",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

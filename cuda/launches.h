@@ -18,6 +18,7 @@ struct dnn_conv;
 enum launch_kind {
   LAUNCH_GEMM,
   LAUNCH_NARROW,
+  LAUNCH_FEW,
   LAUNCH_BLAS,
   LAUNCH_DNN,
   LAUNCH_PRODUCT,

@@ -105,6 +105,8 @@ static const struct conv_case conv_cases[] = {
     {1, 16, 24, 33, 0, 40, .up = true, .bias = true},
     {2, 13, 17, 136, 0, 4, .before = GROUP_SILU(8), .bias = true},
     {1, 9, 21, 64, 0, 4, .act = ACT_RELU},
+    {2, 23, 29, 320, 0, 4, .bias = true, .residual = true, .act = ACT_SILU},
+    {1, 1, 3, 96, 0, 13, .time = true},
     {1, 35, 29, 32, 0, 32, .up = true, .bias = true, .time = true, .act = ACT_RELU},
     {2, 9, 17, 32, 0, 32, .up = true, .residual = true},
     {1, 50, 37, 64, 0, 64, .stride = 2},
