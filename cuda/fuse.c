@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cuda/ways/choose.h"
+#include "cuda/ways/feed.h"
 #include "cuda/ways/pair.h"
 #include "cuda/ways/product.h"
 
@@ -245,6 +246,23 @@ static int match_fold(const struct cuda_device *device, const struct cuda_progra
   return bytes <= BYTES_MOST && is_inner(program, inner->y, end) && product_supported(&device->product, &args) ? 2 : 0;
 }
 
+/* Returns 3 for a linear layer with GEGLU and the two layers behind it that match_fold describes, of which the first
+ * one's residual is the input of the norm before GEGLU. All weights stay, as a library may still make three
+ * products. */
+static int match_feed(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                      int left) {
+  const struct op_linear *wide = &op[0].linear, *narrow = &op[1].linear, *last = &op[2].linear;
+  if (left < 3 || device->forced || !is_linear(program, &op[0], NORM_LAYER, wide->weight.n, ACT_GEGLU) ||
+      !is_linear(program, &op[1], NORM_NONE, last->x.c, ACT_NONE) ||
+      !is_linear(program, &op[2], NORM_NONE, last->weight.n, ACT_NONE) || tensor_exists(wide->residual) ||
+      !tensor_exists(narrow->residual) || !tensor_exists(last->residual) || !is_same(wide->y, narrow->x) ||
+      !is_same(wide->x, narrow->residual) || !is_same(narrow->y, last->x) || !is_dense(program, narrow->x) ||
+      !is_dense(program, narrow->residual) || !is_dense(program, last->residual) || !is_dense(program, last->y))
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 2;
+  return is_inner(program, wide->y, end) && is_inner(program, narrow->y, end) && feed_supported(device, &op[1]) ? 3 : 0;
+}
+
 /* --- two linear layers with a layer norm between them --- */
 
 /* Returns 2 for a linear layer and one that begins with a layer norm of its result, if row_pair.cu can do both, or do
@@ -401,6 +419,7 @@ static const struct pattern {
   int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
   int product; /* kind of product (struct fused) */
   bool sm90;   /* true: needs compute capability 9.0, for clusters or for kernels of product_sm90.cu */
+  bool others; /* true: is for other GPUs alone */
 } patterns[] = {
     {match_norm_conv, prepare_norm_conv, .sm90 = true},
     {match_block, prepare_block},
@@ -408,6 +427,7 @@ static const struct pattern {
     {match_attend, prepare_attend},
     {match_leave, prepare_leave, .sm90 = true},
     {match_pair, NULL, FUSED_PAIR, .sm90 = true},
+    {match_feed, NULL, FUSED_FEED, .others = true},
     {match_fold, NULL, FUSED_LAYERS, .sm90 = true},
     {match_shortcut, NULL, FUSED_SHORTCUT, .sm90 = true},
 };
@@ -440,7 +460,7 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
   for (int i = 0, count; able && i < plan->op_count; i += count) {
     count = 0;
     for (int j = 0; j < PATTERNS && !count; j++) {
-      if ((device->forced && !patterns[j].product) || (patterns[j].sm90 && !sm90))
+      if ((device->forced && !patterns[j].product) || (patterns[j].sm90 && !sm90) || (patterns[j].others && sm90))
         continue;
       count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
       if (count)
@@ -476,9 +496,10 @@ void fusions_lifetimes(const struct cuda_program *program, struct temporary *lif
 static int prepare_product(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
   int first = program->launches.count;
   const struct plan *plan = program->base.plan;
-  bool pair = program->fused[index].product == FUSED_PAIR;
-  int status =
-      pair ? pair_prepare(device, program, plan, index, err) : product_prepare(device, program, plan, index, err);
+  int product = program->fused[index].product;
+  int status = product == FUSED_PAIR   ? pair_prepare(device, program, plan, index, err)
+               : product == FUSED_FEED ? feed_prepare(device, program, plan, index, err)
+                                       : product_prepare(device, program, plan, index, err);
   for (int i = first; i < program->launches.count; i++)
     program->launches.list[i].op = index;
   return status;

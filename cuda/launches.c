@@ -80,7 +80,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
   case LAUNCH_GATHER:
     return launch_gather(queue, &launch->gather);
   case LAUNCH_EPILOGUE:
-    return launch_epilogue(queue, &launch->epilogue);
+    return launch->epilogue.act == ACT_GEGLU ? launch_gates(queue, &launch->epilogue, &launch->joined)
+                                             : launch_epilogue(queue, &launch->epilogue);
   case LAUNCH_BLOCK:
     return launch_block(queue, &launch->block);
   case LAUNCH_NORM_CONV:

@@ -8,6 +8,7 @@
 #include "cuda/kernels/bank.h"
 #include "cuda/kernels/canvas.h"
 #include "cuda/kernels/depth.h"
+#include "cuda/kernels/gates.h"
 #include "cuda/kernels/motion.h"
 #include "cuda/kernels/norm_beside.h"
 #include "cuda/kernels/row_pair.h"
@@ -68,7 +69,10 @@ struct launch {
       struct norm_beside beside; /* what the norm's launches also make for launches behind them */
     };
     struct gather_args gather;
-    struct epilogue_args epilogue;
+    struct {
+      struct epilogue_args epilogue;
+      struct gates_beside joined; /* with ACT_GEGLU: what it also makes for the product behind it */
+    };
     struct block_args block;
     struct norm_conv_args norm_conv;
     struct row_enter row_enter;

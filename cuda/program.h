@@ -52,8 +52,9 @@ struct fused {
   /* What is prepared as a product, like an op alone: FUSED_LAYERS: two linear layers (product_fold); FUSED_SHORTCUT: a
    * linear layer and the convolution whose residual it is (product_add). FUSED_PAIR: two linear layers with a layer
    * norm between them, in one launch or as if no sequence were there, whichever is faster (ways/pair.h).
+   * FUSED_FEED: a linear layer with GEGLU and two layers of which a library's product may make one (ways/feed.h).
    * FUSED_NOTHING: the launch is no product. */
-  enum { FUSED_NOTHING, FUSED_LAYERS, FUSED_SHORTCUT, FUSED_PAIR } product;
+  enum { FUSED_NOTHING, FUSED_LAYERS, FUSED_SHORTCUT, FUSED_PAIR, FUSED_FEED } product;
 };
 
 struct cuda_program {

@@ -74,29 +74,17 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- the epilogue of a product that a library has computed --- */
 
-__global__ void __launch_bounds__(THREADS)
-    epilogue_kernel(const __grid_constant__ struct epilogue_args p, unsigned width) {
-  unsigned i = short_index(), per_row = width / 8, row = i / per_row, column = i % per_row * 8;
-  size_t at = (size_t)row * width + column;
+__global__ void __launch_bounds__(THREADS) epilogue_kernel(const __grid_constant__ struct epilogue_args p) {
+  unsigned i = short_index(), per_row = p.columns / 8, row = i / per_row, column = i % per_row * 8;
+  size_t at = (size_t)row * p.columns + column;
   wait_for_previous();
   if (row >= p.rows)
     return;
-  bool geglu = p.act == ACT_GEGLU, simple = geglu || is_simple(p.act);
-  struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, simple && !geglu ? p.act : ACT_NONE, p.residual_last};
+  bool simple = is_simple(p.act);
+  struct tail tail = {p.bias, p.time, p.residual, simple ? p.act : ACT_NONE, p.residual_last};
   float v[8];
   uint4 residual = fetch_residual(p.residual, at, true);
-  load8(p.x + (size_t)row * p.columns + column, v);
-  /* GEGLU: multiply the values by the GELU of their gates. */
-  if (geglu) {
-    float gate[8];
-    load8(p.x + (size_t)row * p.columns + width + column, gate);
-#pragma unroll
-    for (int j = 0; j < 8; j++) {
-      float bias = p.bias ? __ldg(p.bias + column + j) : 0.0f;
-      float gate_bias = p.bias ? __ldg(p.bias + width + column + j) : 0.0f;
-      v[j] = (v[j] + bias) * gelu(gate[j] + gate_bias);
-    }
-  }
+  load8(p.x + at, v);
   /* OP_INJECT: multiply product and bias by the gain of the control network's result. */
   if (p.gain.there) {
     float gain = gain_of(p.gain, (int)(row / (unsigned)p.pixels));
@@ -303,9 +291,8 @@ cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_
 }
 
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args) {
-  unsigned width = (unsigned)(args->act == ACT_GEGLU ? args->columns / 2 : args->columns);
-  return launch(queue, epilogue_kernel, dim3(blocks_for(args->rows * width / 8, THREADS)), dim3(THREADS), 0, *args,
-                width);
+  return launch(queue, epilogue_kernel, dim3(blocks_for(args->rows * args->columns / 8, THREADS)), dim3(THREADS), 0,
+                *args);
 }
 
 cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct attn_args *args) {

@@ -17,6 +17,12 @@ static const struct way *find_settled(const struct cuda_device *device, const st
   return NULL;
 }
 
+/* Returns true for the second of the three layers of a feed-forward (ways/feed.h). */
+static bool is_fed(const struct cuda_program *program, const struct op *op) {
+  int index = (int)(op - program->base.plan->ops);
+  return index > 0 && program->fused[index - 1].product == FUSED_FEED;
+}
+
 void product_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                      size_t bytes[SCRATCH_AREAS]) {
   struct gemm_args shape;
@@ -28,6 +34,11 @@ void product_scratch(const struct cuda_device *device, const struct cuda_program
       ways[i]->scratch(&shape, wanted);
     for (int j = 0; j < SCRATCH_AREAS; j++)
       bytes[j] = wanted[j] > bytes[j] ? wanted[j] : bytes[j];
+  }
+  if (is_fed(program, op)) { /* its input and its residual side by side */
+    product_fold_shape(op, &shape);
+    size_t wanted = product_dense_bytes(&shape);
+    bytes[SCRATCH_DENSE] = wanted > bytes[SCRATCH_DENSE] ? wanted : bytes[SCRATCH_DENSE];
   }
 }
 
@@ -85,8 +96,9 @@ static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], st
   return (size_t)(next - (uintptr_t)base);
 }
 
-/* Returns how many bytes of operands and scratch memory op number `index` needs while it is timed. */
-static size_t op_bytes(const struct cuda_device *device, const struct cuda_program *program, int index) {
+/* Returns how many bytes of operands and scratch memory op number `index` needs while it is timed. folded: as one
+ * product with the op behind it. */
+static size_t op_bytes(const struct cuda_device *device, const struct cuda_program *program, int index, bool folded) {
   static const half_t there;
   const struct op *op = &program->base.plan->ops[index];
   size_t scratch[SCRATCH_AREAS] = {0};
@@ -94,7 +106,7 @@ static size_t op_bytes(const struct cuda_device *device, const struct cuda_progr
   if (!is_product(op))
     return 0;
   product_scratch(device, program, op, scratch);
-  if (program->fused[index].product == FUSED_LAYERS)
+  if (folded)
     product_fold_shape(op, &product.args);
   else
     product_shape(program, op, &product.args);
@@ -102,13 +114,16 @@ static size_t op_bytes(const struct cuda_device *device, const struct cuda_progr
   return place_operands(NULL, scratch, &product);
 }
 
-/* Returns how many bytes the largest product, or pair of products, of the program needs while it is timed. */
+/* Returns how many bytes the largest product, or the largest products that are timed together, need meanwhile. */
 static size_t trial_bytes(const struct cuda_device *device, const struct cuda_program *program) {
   size_t most = 0;
   for (int i = 0; i < program->base.plan->op_count; i++) {
-    size_t bytes = op_bytes(device, program, i);
-    if (program->fused[i].product == FUSED_PAIR)
-      bytes += op_bytes(device, program, i + 1);
+    int product = program->fused[i].product;
+    size_t bytes = op_bytes(device, program, i, product == FUSED_LAYERS);
+    if (product == FUSED_PAIR || product == FUSED_FEED)
+      bytes += op_bytes(device, program, i + 1, false);
+    if (product == FUSED_FEED)
+      bytes += op_bytes(device, program, i + 2, false) + op_bytes(device, program, i + 1, true);
     most = bytes > most ? bytes : most;
   }
   return most;

@@ -236,6 +236,8 @@ int product_fold(struct cuda_device *device, struct cuda_program *program, const
                               .set = program->set,
                               .workspace = device->lane[program->lane].workspace,
                               .arrivals = device->lane[program->lane].arrivals};
+  for (int i = 0; i < SCRATCH_AREAS; i++)
+    product->scratch[i] = program_scratch(program, i);
   product_fold_shape(op, args);
   args->x = optional(device, program, inner->x, ROLE_ANY, &ok, err);
   args->x2 = optional(device, program, inner->residual, ROLE_ANY, &ok, err);
@@ -343,5 +345,6 @@ int product_append_epilogue(const struct product *product, const half_t *x, stru
                                            .act = args->act,
                                            .gain = args->gain,
                                            .pixels = args->out_h * args->out_w};
+  launch.joined = (struct gates_beside){0};
   return launches_append(launches, &launch, err);
 }

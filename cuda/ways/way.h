@@ -70,7 +70,7 @@ struct way {
 
 extern const struct way way_gemm, way_sm90, way_halo, way_narrow, way_few, way_cublaslt, way_cudnn;
 /* Not a way of one product, and so not in the list `ways`: two products and the norm between them in one launch
- * (pair.h). Its choices say whether they are one launch. */
+ * (pair.h), or two of three products as one (feed.h). Its choices say whether they are one. */
 extern const struct way way_pair;
 
 static inline int product_index(enum product_tile tile, enum product_pair pair) {

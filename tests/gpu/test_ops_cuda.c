@@ -100,6 +100,8 @@ static void prepared(const struct program *base) {
                    launch->kind == LAUNCH_ROW_ENTER || launch->kind == LAUNCH_ROW_ATTEND ||
                    launch->kind == LAUNCH_ROW_LEAVE;
     tally.pairs += launch->kind == LAUNCH_ROW_PAIR;
+    tally.joined += launch->kind == LAUNCH_EPILOGUE && launch->joined.x;
+    tally.beside += launch->kind == LAUNCH_NORM && (launch->beside.sum || launch->beside.joined);
     if (way == WAYS)
       continue;
     tally.products++;
@@ -238,8 +240,22 @@ static int run_timed_pairs(struct op_test_options options) {
   return failed;
 }
 
+/* Runs feed-forwards whose last two layers are one product, then those that are timed to be faster so. */
+static int run_feeds(struct op_test_options options) {
+  enum { FEWEST = 8 };
+  options.opened = opened_together;
+  int failed = run("together", "fused feed-forward", &options, NULL), done = tally.joined;
+  options.opened = opened_to_tune;
+  failed += run("timed", "fused feed-forward", &options, NULL);
+  printf("%d feed-forwards by two products, %d where they were timed\n", done, tally.joined);
+  if (done >= FEWEST)
+    return failed;
+  printf("FAIL together: fewer than %d\n", FEWEST);
+  return failed + 1;
+}
+
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
-static int run_fused(bool sm90, struct op_test_options options) {
+static int run_fused(bool sm90, bool blas, struct op_test_options options) {
   enum { PAIRS_FEWEST = 13 };
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
   int fewest = sm90 ? 60 : 15; /* elsewhere there are fewer patterns */
@@ -252,7 +268,7 @@ static int run_fused(bool sm90, struct op_test_options options) {
     printf("FAIL together: %d pairs of linear layers, fewer than %d\n", tally.pairs, PAIRS_FEWEST);
     failed++;
   }
-  failed += sm90 ? run_timed_pairs(options) : 0;
+  failed += sm90 ? run_timed_pairs(options) : blas ? run_feeds(options) : 0;
   options.opened = opened_apart;
   failed += run("op by op", "fused", &options, NULL);
   if (tally.fused) {
@@ -370,7 +386,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   if (argc > 1 && !strcmp(argv[1], "--fused"))
-    return run_fused(sm90, options) != 0;
+    return run_fused(sm90, blas, options) != 0;
   int failed = ways_alone ? 0 : run("the device's choice", prefix, &options, NULL);
   if (chosen)
     return failed != 0;
@@ -386,7 +402,7 @@ int main(int argc, char **argv) {
       failed += run_way(&cases[i], prefix, &options);
   }
   if (!ways_alone && !*prefix)
-    failed += run_fused(sm90, options);
+    failed += run_fused(sm90, blas, options);
   if (some || ways_alone)
     return failed != 0;
   options.opened = opened_to_tune;

@@ -152,6 +152,42 @@ static const struct fold_case fold_cases[] = {
     {1, 4, 4, 2560, 1280, 1280},
 };
 
+/* A feed-forward: a layer norm and GEGLU, the narrowing layer, and the projection out. */
+struct feed_case {
+  int n, h, w;
+  int c, width, out;
+  bool no_biases;
+  bool read_inside; /* GEGLU's result is read again, so that the layers cannot be fused */
+  bool other;       /* the first residual is not the norm's input: they cannot be fused either */
+  enum fill fill;
+};
+
+static void build_feed(struct op_test *t, const void *argument) {
+  const struct feed_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill), between = x;
+  struct tensor residual = test_input(t, c->n, c->h, c->w, c->out, ELEMENT_DEVICE, FILL_NORMAL);
+  if (c->other)
+    between = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct tensor wide = linear(t, x, 2 * c->width, layer_norm(t, c->c), !c->no_biases, ACT_GEGLU, none);
+  struct tensor narrow = linear(t, wide, c->c, no_prologue, !c->no_biases, ACT_NONE, between);
+  struct tensor y = linear(t, narrow, c->out, no_prologue, !c->no_biases, ACT_NONE, residual);
+  test_output(t, c->read_inside ? linear(t, y, c->width, no_prologue, false, ACT_NONE, wide) : y);
+}
+
+static const struct feed_case feed_cases[] = {
+    {1, 16, 16, 320, 1280, 320},
+    {1, 64, 64, 320, 1280, 320},
+    {1, 16, 16, 640, 2560, 640},
+    {2, 5, 7, 64, 256, 64, .no_biases = true},
+    {3, 4, 12, 128, 512, 128, .fill = FILL_OFFSET},
+    {1, 7, 5, 72, 40, 80},
+    {1, 9, 9, 64, 128, 48, .fill = FILL_LARGE},
+    {1, 6, 6, 64, 256, 64, .read_inside = true},
+    {1, 6, 6, 64, 256, 64, .other = true},
+    {1, 1, 1, 16, 16, 16},
+    {1, 4, 4, 1280, 5120, 1280},
+};
+
 static const struct rows_case enter_cases[] = {
     {1, 16, 16, 128, 32, 3},
     {1, 8, 8, 192, 32, 3},
@@ -374,6 +410,7 @@ const struct op_cases op_cases_fused[] = {
     OP_CASES("fused leave", build_leave, leave_cases),
     OP_CASES("fused pairs", build_pair, pair_cases),
     OP_CASES("fused linear layers", build_fold, fold_cases),
+    OP_CASES("fused feed-forward", build_feed, feed_cases),
     OP_CASES("fused blocks", build_blocks, block_cases),
     {0},
 };
