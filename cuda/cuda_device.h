@@ -57,6 +57,7 @@
 #include "cuda/kernels/norm_conv.h"
 #include "cuda/kernels/product_sm90.h"
 #include "cuda/kernels/rows.h"
+#include "cuda/readers.h"
 #include "cuda/run_wait.h"
 #include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
@@ -195,6 +196,7 @@ struct cuda_device {
   /* buffers through which weights are loaded, with the stream on which weights are loaded, changed, and copied to other
    * layouts */
   struct staging loads;
+  struct readers *readers; /* threads that read weights; NULL: none was needed yet, or there are none */
   /* copies of weights in the layouts that some kernels need, for each of the two sets of weights */
   struct derived_table derived[2];
   /* the adapters' changes that are being made to the second set of weights (weight_merges.h); NULL: there is only one

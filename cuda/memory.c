@@ -186,6 +186,7 @@ void cuda_memory_free(struct cuda_device *device) {
     cuda_free(device, chunk->data, chunk->size);
     free(chunk);
   }
+  readers_close(device->readers);
   staging_free(&device->writes);
   staging_free(&device->loads);
   cuda_free(device, device->shadow, device->shadow_bytes);
@@ -236,6 +237,51 @@ static int send_buffer(struct staging *staging, void *target, size_t bytes, stru
   return cuda_check(cudaEventRecord(staging->free[staging->turn], queue->stream), doing, err);
 }
 
+/* Values of a tensor of the checkpoint's file that several threads read, each a piece of them. */
+struct reading {
+  const struct weight_part *part;
+  size_t first, count;
+  bool f16; /* true: the device keeps the weight in FP16, so that values beyond it are refused */
+  char *out;
+  int pieces;
+  int status[READERS_MAX];
+  struct error err[READERS_MAX];
+};
+
+static void read_piece(void *opaque, int piece) {
+  struct reading *r = opaque;
+  size_t from = r->count * (size_t)piece / (size_t)r->pieces, to = r->count * (size_t)(piece + 1) / (size_t)r->pieces;
+  r->status[piece] = weight_part_read(r->part, r->first + from, to - from, r->f16,
+                                      r->out + from * dtype_size(r->part->dtype), &r->err[piece]);
+}
+
+/* Reads elements `first` to `first` + count - 1 of a part. Of several failures the one of the first value is told. A
+ * matrix that the file has by columns is read by one thread, since each piece would read a little of all columns. */
+static int read_values(struct cuda_device *device, const struct weight_part *part, size_t first, size_t count, bool f16,
+                       void *out, struct error *err) {
+  enum { PIECE_BYTES = 256 << 10 }; /* fewer bytes are read sooner than a thread wakes */
+  size_t pieces = part->columns ? 1 : count * dtype_size(part->dtype) / PIECE_BYTES;
+  if (pieces < 2)
+    return weight_part_read(part, first, count, f16, out, err);
+  if (!device->readers)
+    device->readers = readers_open();
+  int most = readers_count(device->readers);
+  struct reading reading = {.part = part,
+                            .first = first,
+                            .count = count,
+                            .f16 = f16,
+                            .out = out,
+                            .pieces = pieces < (size_t)most ? (int)pieces : most};
+  readers_run(device->readers, reading.pieces, read_piece, &reading);
+  for (int i = 0; i < reading.pieces; i++)
+    if (reading.status[i] < 0) {
+      if (err)
+        *err = reading.err[i];
+      return -1;
+    }
+  return 0;
+}
+
 /* Loads those rows of a weight that are in one tensor of the checkpoint's file (`part`), through the two staging
  * buffers in turn. */
 static int load_part(struct cuda_device *device, const struct resource *r, const struct weight_part *part, void *target,
@@ -260,7 +306,7 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
                                    .channels = (int)(row / taps),
                                    .taps = (int)taps};
     void *buffer = device_check_wanted(&device->base, err) < 0 ? NULL : next_buffer(staging, doing, err);
-    if (!buffer || weight_part_read(part, first * row, count * row, element.type == DTYPE_F16, buffer, err) < 0 ||
+    if (!buffer || read_values(device, part, first * row, count * row, element.type == DTYPE_F16, buffer, err) < 0 ||
         send_buffer(staging, NULL, count * row_bytes, &convert, doing, err) < 0)
       return -1;
   }
