@@ -57,6 +57,7 @@
 #include "cuda/kernels/norm_conv.h"
 #include "cuda/kernels/product_sm90.h"
 #include "cuda/kernels/rows.h"
+#include "cuda/library_threads.h"
 #include "cuda/readers.h"
 #include "cuda/run_wait.h"
 #include "unet/plan/arena.h"
@@ -217,6 +218,7 @@ struct cuda_device {
    * has no memory until a program has such launches. */
   struct lane lane[LANES];
 
+  struct library_threads libraries;
   struct blas *blas; /* cuBLASLt; NULL: the library is not installed */
   struct dnn *dnn;   /* cuDNN; NULL: the library is not installed */
   struct tuner *tuner;

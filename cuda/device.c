@@ -69,18 +69,18 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
   return 0;
 }
 
-static int open_gpu(struct cuda_device *device, const char *name, struct error *err) {
-  char bus[32] = "";
+/* Finds the GPU. Its context is made by the first call that needs one. */
+static int find_gpu(struct cuda_device *device, const char *name, struct error *err) {
   if (gpus_choose(name, &device->ordinal, err) < 0 ||
-      cuda_check(cudaSetDevice(device->ordinal), "opening the GPU", err) < 0 ||
       cuda_check(cudaGetDeviceProperties(&device->properties, device->ordinal), "opening the GPU", err) < 0)
     return -1;
   device->base.gpu = gpus_id(&device->properties, device->ordinal);
   device->queue.sms = device->properties.multiProcessorCount;
-  cudaDeviceGetPCIBusId(bus, sizeof bus, device->ordinal);
-  device->nvml = nvml_open(bus);
-  nvml_driver(device->nvml, device->driver, sizeof device->driver);
-  return check_code(device, err);
+  return 0;
+}
+
+static int open_gpu(struct cuda_device *device, struct error *err) {
+  return cuda_check(cudaSetDevice(device->ordinal), "opening the GPU", err) < 0 ? -1 : check_code(device, err);
 }
 
 static void destroy(struct device *base) {
@@ -99,6 +99,7 @@ static void destroy(struct device *base) {
   for (int i = 0; i < 4; i++)
     if (events[i])
       cudaEventDestroy(events[i]);
+  library_threads_end(device);
   blas_close(device->blas);
   dnn_close(device->dnn);
   tuner_close(device->tuner);
@@ -130,19 +131,20 @@ static int create(struct device **out, const struct device_options *options, str
     error_set(err, STATUS_FAILED, "out of memory");
     goto fail;
   }
-  if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
+  if (find_gpu(device, options->name, err) < 0)
+    goto fail;
+  library_threads_begin(device, options->cache_dir);
+  if (open_gpu(device, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
       pictures_open(device, options->shares_pictures, err) < 0 || open_workspaces(device, err) < 0 ||
       cuda_arena_open(device, err) < 0 || (options->two_sets && merge_open(device, err) < 0) ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   product_open(&device->product);
-  device->blas = blas_open();
-  device->dnn = dnn_open();
+  if (library_threads_opened(device, err) < 0)
+    goto fail;
   if (!device->blas || !device->dnn)
     log_line(device->log, LOG_INFO, "cuda: %s%s%s not found: the program's own kernels do its work",
              device->dnn ? "" : "cuDNN 9", device->dnn || device->blas ? "" : " and ", device->blas ? "" : blas_name());
-  if (tuner_open(&device->tuner, device, options->cache_dir, err) < 0)
-    goto fail;
   if (options->choices && !tuner_take(device->tuner, options->choices))
     log_line(device->log, LOG_WARNING,
              "cuda: the choices of another engine were made on another GPU, or with another driver or library: this "

@@ -45,6 +45,7 @@ static int append(struct cuda_device *device, const struct product *product, con
   half_t *y = raw ? product->scratch[SCRATCH_LIBRARY] : args.y;
   if (raw)
     args.residual = NULL;
+  library_threads_wait(device, LIBRARY_BLAS);
   launch.blas = blas_product_create(device->blas, &args, bias, y, index, product->workspace, WORKSPACE_BYTES);
   if (!launch.blas)
     return error_set(err, STATUS_DEVICE, "cuda: cuBLASLt has no algorithm %d for this product", index);

@@ -80,6 +80,7 @@ static int append(struct cuda_device *device, const struct product *product, con
       (fused && append_bias(device, product, &vector, launches, err) < 0))
     return -1;
   struct launch launch = {.kind = LAUNCH_DNN, .op = product->prologue.op, .algorithm = index};
+  library_threads_wait(device, LIBRARY_DNN);
   launch.dnn = dnn_conv_create(device->dnn, &args, vector, fused, index / 2, product->workspace, WORKSPACE_BYTES);
   if (!launch.dnn)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN has no engine %d for this convolution", index);

@@ -76,6 +76,13 @@ static void store(struct tuner *tuner, const char *key, const struct choice *cho
   entry->used |= own;
 }
 
+bool tuner_has(const struct tuner *tuner, const struct way *way) {
+  for (int i = 0; i < tuner->count; i++)
+    if (tuner->list[i].choice.way == way)
+      return true;
+  return false;
+}
+
 void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final) {
   store(tuner, key, choice, true, final);
   tuner->changed |= final;

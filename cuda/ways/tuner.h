@@ -23,6 +23,8 @@ bool tuner_is_given(const struct tuner *tuner);
 /* Stores the choice for a key in *choice, and records that a program uses it. The key is a product's shape as a text of
  * one line. Returns false if the table has no choice for it. */
 bool tuner_find(struct tuner *tuner, const char *key, struct choice *choice);
+/* Returns true if the table has a choice of this way. */
+bool tuner_has(const struct tuner *tuner, const struct way *way);
 /* Stores a choice in the table. final: true: it is also saved in the file; false: runs disturbed its timing, so it only
  * holds until the tuner is closed. Until then all programs of a device do the product in the same way; the next start
  * of the program times it again. */
