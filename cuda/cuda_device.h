@@ -108,13 +108,14 @@ enum {
   ARRIVALS = 1 << 14,
 };
 
-/* Buffers through which host data are copied to the device: two buffers of page-locked memory, used in turn, and device
- * memory in which the data arrive if a kernel must convert them. Only one thread at a time uses them. */
+/* Buffers through which host data are copied to the device: two buffers of page-locked memory, filled in turn, and
+ * device memory in which the data arrive if a kernel must convert them. Only one thread at a time uses them. */
 struct staging {
   struct launch_queue queue;
   void *buffer[2];     /* page-locked memory of STAGING_BYTES each, allocated on first use */
   cudaEvent_t free[2]; /* for each buffer: event after its last copy to the device */
   int turn;            /* index in buffer[] of the buffer that was filled last */
+  size_t at, end;      /* where in this buffer the last data begin, and where the next ones may begin */
   /* device memory, STAGING_BYTES for each buffer: the buffer's data are copied here if a kernel then has to convert
    * them */
   char *arrived;

@@ -212,22 +212,29 @@ static int staging_open(struct staging *staging, struct error *err) {
   return 0;
 }
 
-/* Two staging buffers are used in turn. Returns the one that was not used last, after its last copy to the device is
- * done; NULL with err set on failure. */
-static void *next_buffer(struct staging *staging, const char *doing, struct error *err) {
-  int turn = staging->turn ^= 1;
-  return cuda_check(cudaEventSynchronize(staging->free[turn]), doing, err) < 0 ? NULL : staging->buffer[turn];
+/* Returns room for `bytes` bytes in the staging buffer that was used last. If it has too little room left, returns the
+ * beginning of the other one, after its last copy to the device is done. Returns NULL with err set on failure. */
+static void *next_room(struct staging *staging, size_t bytes, const char *doing, struct error *err) {
+  staging->at = staging->end;
+  if (staging->at + bytes > STAGING_BYTES) {
+    staging->turn ^= 1;
+    staging->at = 0;
+    if (cuda_check(cudaEventSynchronize(staging->free[staging->turn]), doing, err) < 0)
+      return NULL;
+  }
+  staging->end = staging->at + round_up(bytes);
+  return (char *)staging->buffer[staging->turn] + staging->at;
 }
 
-/* Starts to copy the present staging buffer to `target`. With `convert`, copies it to device memory (staging->arrived)
- * instead; from there a kernel writes the converted values to convert->target. */
-static int send_buffer(struct staging *staging, void *target, size_t bytes, struct convert_args *convert,
-                       const char *doing, struct error *err) {
+/* Starts to copy what the last room (next_room) has to `target`. With `convert`, copies it to device memory
+ * (staging->arrived) instead; from there a kernel writes the converted values to convert->target. */
+static int send_room(struct staging *staging, void *target, size_t bytes, struct convert_args *convert,
+                     const char *doing, struct error *err) {
   const struct launch_queue *queue = &staging->queue;
-  char *arrived = staging->arrived + (size_t)staging->turn * STAGING_BYTES;
+  char *arrived = staging->arrived + (size_t)staging->turn * STAGING_BYTES + staging->at;
+  const void *from = (const char *)staging->buffer[staging->turn] + staging->at;
   void *to = convert ? arrived : target;
-  if (cuda_check(cudaMemcpyAsync(to, staging->buffer[staging->turn], bytes, cudaMemcpyHostToDevice, queue->stream),
-                 doing, err) < 0)
+  if (cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, queue->stream), doing, err) < 0)
     return -1;
   if (convert) {
     convert->source = arrived;
@@ -305,9 +312,10 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
                                    .rows = count,
                                    .channels = (int)(row / taps),
                                    .taps = (int)taps};
-    void *buffer = device_check_wanted(&device->base, err) < 0 ? NULL : next_buffer(staging, doing, err);
+    void *buffer =
+        device_check_wanted(&device->base, err) < 0 ? NULL : next_room(staging, count * row_bytes, doing, err);
     if (!buffer || read_values(device, part, first * row, count * row, element.type == DTYPE_F16, buffer, err) < 0 ||
-        send_buffer(staging, NULL, count * row_bytes, &convert, doing, err) < 0)
+        send_room(staging, NULL, count * row_bytes, &convert, doing, err) < 0)
       return -1;
   }
   return 0;
@@ -441,11 +449,11 @@ int staging_send(struct staging *staging, void *target, struct element element, 
                                    .rows = part,
                                    .channels = 1,
                                    .taps = 1};
-    void *buffer = next_buffer(staging, doing, err);
+    void *buffer = next_room(staging, part * sizeof(float), doing, err);
     if (!buffer)
       return -1;
     memcpy(buffer, data + first, part * sizeof(float));
-    if (send_buffer(staging, NULL, part * sizeof(float), &convert, doing, err) < 0)
+    if (send_room(staging, NULL, part * sizeof(float), &convert, doing, err) < 0)
       return -1;
   }
   return 0;
@@ -457,11 +465,11 @@ int staging_copy(struct staging *staging, void *target, const void *data, size_t
     return -1;
   for (size_t first = 0; first < bytes; first += STAGING_BYTES) {
     size_t part = bytes - first < STAGING_BYTES ? bytes - first : STAGING_BYTES;
-    void *buffer = next_buffer(staging, doing, err);
+    void *buffer = next_room(staging, part, doing, err);
     if (!buffer)
       return -1;
     memcpy(buffer, (const char *)data + first, part);
-    if (send_buffer(staging, (char *)target + first, part, NULL, doing, err) < 0)
+    if (send_room(staging, (char *)target + first, part, NULL, doing, err) < 0)
       return -1;
   }
   return 0;
