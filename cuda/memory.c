@@ -262,8 +262,9 @@ static void read_piece(void *opaque, int piece) {
                                       r->out + from * dtype_size(r->part->dtype), &r->err[piece]);
 }
 
-/* Reads elements `first` to `first` + count - 1 of a part. Of several failures the one of the first value is told. A
- * matrix that the file has by columns is read by one thread, since each piece would read a little of all columns. */
+/* Reads elements `first` to `first` + count - 1 of a part. Half of the threads do it where frames run meanwhile. Of
+ * several failures the one of the first value is told. A matrix that the file has by columns is read by one thread,
+ * since each piece would read a little of all columns. */
 static int read_values(struct cuda_device *device, const struct weight_part *part, size_t first, size_t count, bool f16,
                        void *out, struct error *err) {
   enum { PIECE_BYTES = 256 << 10 }; /* fewer bytes are read sooner than a thread wakes */
@@ -272,7 +273,7 @@ static int read_values(struct cuda_device *device, const struct weight_part *par
     return weight_part_read(part, first, count, f16, out, err);
   if (!device->readers)
     device->readers = readers_open();
-  int most = readers_count(device->readers);
+  int all = readers_count(device->readers), most = device->running ? (all + 1) / 2 : all;
   struct reading reading = {.part = part,
                             .first = first,
                             .count = count,
