@@ -121,6 +121,12 @@ struct staging {
   char *arrived;
 };
 
+/* How many bytes of weights were read from files so far, and for how many seconds. */
+struct loaded {
+  size_t bytes;
+  double seconds;
+};
+
 /* A lane: working memory of kernels that run one after the other. Kernels that run at the same time use different
  * lanes. */
 struct lane {
@@ -198,6 +204,7 @@ struct cuda_device {
   /* buffers through which weights are loaded, with the stream on which weights are loaded, changed, and copied to other
    * layouts */
   struct staging loads;
+  struct loaded loaded;
   struct readers *readers; /* threads that read weights; NULL: none was needed yet, or there are none */
   /* copies of weights in the layouts that some kernels need, for each of the two sets of weights */
   struct derived_table derived[2];

@@ -11,6 +11,7 @@
 #include "cuda/weight_merges.h"
 #include "cuda/pictures.h"
 #include "cuda/profile.h"
+#include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
 
 enum { LIVE_LONGEST = 512 };
@@ -116,6 +117,7 @@ static void destroy(struct device *base) {
 }
 
 static int create(struct device **out, const struct device_options *options, struct error *err) {
+  double begun = clock_seconds();
   struct cuda_device *device = calloc(1, sizeof *device);
   if (!device)
     return error_set(err, STATUS_FAILED, "out of memory");
@@ -149,6 +151,7 @@ static int create(struct device **out, const struct device_options *options, str
     log_line(device->log, LOG_WARNING,
              "cuda: the choices of another engine were made on another GPU, or with another driver or library: this "
              "one makes its own, and its pictures differ by rounding");
+  log_line(device->log, LOG_DEBUG, "cuda: opened in %.3f s", clock_seconds() - begun);
   *out = &device->base;
   return 0;
 fail:

@@ -318,6 +318,20 @@ static void program_free(struct cuda_device *device, struct cuda_program *progra
   free(program);
 }
 
+static struct loaded loaded_so_far(struct cuda_device *device) {
+  pthread_mutex_lock(&device->base.weights);
+  struct loaded loaded = device->loaded;
+  pthread_mutex_unlock(&device->base.weights);
+  return loaded;
+}
+
+static void say_prepared(struct cuda_device *device, const struct cuda_program *program, double seconds,
+                         const struct loaded *before) {
+  const struct loaded now = loaded_so_far(device);
+  log_line(device->log, LOG_DEBUG, "cuda: %d launches prepared in %.3f s, %.3f s of it for %.1f MB of weights",
+           program->launches.count, seconds, now.seconds - before->seconds, (double)(now.bytes - before->bytes) / 1e6);
+}
+
 int program_prepare(struct device *base, struct program **out, const struct plan *plan,
                     const struct program_options *options, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
@@ -326,7 +340,11 @@ int program_prepare(struct device *base, struct program **out, const struct plan
     return error_set(err, STATUS_FAILED, "out of memory");
   program->base.plan = plan;
   pthread_mutex_lock(&device->preparing.lock);
+  const struct loaded before = loaded_so_far(device);
+  double begun = clock_seconds();
   int status = create(device, program, options, err);
+  if (status == 0)
+    say_prepared(device, program, clock_seconds() - begun, &before);
   if (status < 0) {
     preparing_settle(device, NULL);
     program_free(device, program);

@@ -1,5 +1,6 @@
 #include "check.h"
 #include "cuda_device.h"
+#include "timing.h"
 
 #include <assert.h>
 #include <math.h>
@@ -326,6 +327,7 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
                       struct error *err) {
   if (staging_open(&device->loads, err) < 0)
     return -1;
+  double begun = clock_seconds();
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0, done = 0;
   for (int i = 0; i < r->part_count; i++)
     total += (size_t)r->parts[i].rows;
@@ -334,7 +336,9 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
     if (load_part(device, r, &r->parts[i], (char *)target + done * row * element_size(element), element, err) < 0)
       return -1;
     done += (size_t)r->parts[i].rows;
+    device->loaded.bytes += (size_t)r->parts[i].rows * row * dtype_size(r->parts[i].dtype);
   }
+  device->loaded.seconds += clock_seconds() - begun;
   return 0;
 }
 
