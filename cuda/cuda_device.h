@@ -84,6 +84,9 @@ struct resource_memory {
    * needed yet. */
   void *base;
   struct element base_element;
+  /* true: a program's launches, or the engine, may read `data`; false: they read a copy in another layout at most, so
+   * that the weight may be dropped (resource_drop) */
+  bool read;
 };
 
 /* Returns the device address of a weight in set 0 or 1. Runs read one of the two sets, while adapters change the other
@@ -97,6 +100,12 @@ struct chunk {
   struct chunk *next;
   void *data;
   size_t size, used;
+};
+
+/* A part of a chunk that is free again, because the weight that was there was dropped. */
+struct gap {
+  void *data;
+  size_t bytes;
 };
 
 enum {
@@ -198,6 +207,8 @@ struct cuda_device {
 
   /* The following fields are protected by the mutex base.weights. */
   struct chunk *chunks;
+  struct gap *gaps;
+  int gap_count, gap_room;
   /* memory of the resources (weights and other tensors that plans share): element i is for resource i of
    * base.resources->list; there are RESOURCES_MAX entries */
   struct resource_memory *resource;
@@ -266,6 +277,9 @@ void cuda_uncount(struct cuda_device *device, size_t bytes);
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 /* Allocates device memory that is freed only when the device is closed. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
+/* The same for weights and their copies, whose memory may be where a dropped weight was. It must first be used on the
+ * stream of `loads`, on which the dropped weight was read last. */
+int cuda_keep_weight(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 /* Allocates the memory of a lane (working memory of kernels that run one after the other) unless it has memory already,
  * and zeroes it on the stream. */
 int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err);
@@ -285,8 +299,12 @@ enum role { ROLE_ANY /* the type follows from the tensor's shape and its `demand
 struct element resource_element(const struct resource *r, enum role role);
 /* Returns the memory of a resource (a weight or another tensor that plans share); NULL with err set on failure. The
  * first call for a resource loads it, on the stream of `loads`, for which the caller must then wait. The caller holds
- * the mutex base.weights, here and in the following four functions. */
+ * the mutex base.weights, here and in the following functions of resources. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
+/* Lets weights that are loaded later have the memory of a weight that nothing reads, because launches read a copy in
+ * another layout. resource_load loads it again if it is needed later. Does nothing if the weight has changed, or if
+ * adapters may change it. */
+void resource_drop(struct cuda_device *device, int index);
 /* Loads a resource (a weight or another tensor that plans share). Also stores the checkpoint's own values, without
  * adapters' changes, in the field `base` of the result: in FP16 if both the file and the device have FP16, else in
  * FP32. Returns NULL with err set on failure. */
@@ -295,7 +313,8 @@ struct resource_memory *resource_base(struct cuda_device *device, int index, str
  * with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err);
 /* Returns the weights of a 3x3 convolution that follows an upsampling by 2, converted by launch_quarters to four 2x2
- * convolutions of the input before the upsampling. Channels are padded with 0 to a multiple of 8. */
+ * convolutions of the input before the upsampling. Channels are padded with 0 to a multiple of 8. If the weight itself
+ * was dropped (resource_drop), it is loaded only if there is no such copy yet. */
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err);
 /* Returns an FP16 copy of a vector, such as a bias, for libraries that take no FP32 vectors. index: the vector's index
  * in resources.list. set: the set of weights, 0 or 1. Returns NULL with err set on failure. */
@@ -308,7 +327,8 @@ struct folded_layers {
   int width;
 };
 /* Returns the weight of two linear layers as one (launch_fold_weights), and in *bias its bias, in FP32. index: the
- * second layer's weight. It and the resources of `layers` are loaded. */
+ * second layer's weight. It and the resources of `layers` are loaded for that. Then both weights are dropped, if
+ * nothing else reads them. */
 half_t *resource_folded(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
                         struct error *err);
 
@@ -316,6 +336,8 @@ half_t *resource_folded(struct cuda_device *device, int index, struct folded_lay
  * resources.list, if it has. weights_form_work returns how long making the copy takes, in values of a plain copy. */
 bool weights_form_reads(const struct derived *copy, const bool *changed);
 size_t weights_form_work(const struct derived *copy);
+/* Loads all that the copy is made of. */
+int weights_form_load(struct cuda_device *device, const struct derived *copy, struct error *err);
 /* Makes `copy`: a copy of a weight in another layout, such as with padded channels. set: 0 or 1, the one of the two
  * sets of weights from which it is made. Defined in weights.c. */
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,

@@ -171,6 +171,42 @@ int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const ch
   return 0;
 }
 
+/* Returns the smallest gap with room for so many bytes; NULL: there is none. */
+static struct gap *find_gap(const struct cuda_device *device, size_t bytes) {
+  struct gap *found = NULL;
+  for (int i = 0; i < device->gap_count; i++)
+    if (device->gaps[i].bytes >= bytes && (!found || device->gaps[i].bytes < found->bytes))
+      found = &device->gaps[i];
+  return found;
+}
+
+int cuda_keep_weight(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+  size_t size = round_up(bytes);
+  struct gap *gap = find_gap(device, size);
+  if (!gap)
+    return cuda_keep(device, pointer, bytes, what, err);
+  *pointer = gap->data;
+  gap->data = (char *)gap->data + size;
+  gap->bytes -= size;
+  if (gap->bytes == 0)
+    *gap = device->gaps[--device->gap_count];
+  return 0;
+}
+
+/* Returns false if memory of the host runs out. */
+static bool add_gap(struct cuda_device *device, void *data, size_t bytes) {
+  if (device->gap_count == device->gap_room) {
+    int room = device->gap_room ? 2 * device->gap_room : 16;
+    struct gap *gaps = realloc(device->gaps, (size_t)room * sizeof *gaps);
+    if (!gaps)
+      return false;
+    device->gaps = gaps;
+    device->gap_room = room;
+  }
+  device->gaps[device->gap_count++] = (struct gap){data, round_up(bytes)};
+  return true;
+}
+
 static void staging_free(struct staging *staging) {
   for (int i = 0; i < 2; i++) {
     if (staging->buffer[i])
@@ -193,6 +229,7 @@ void cuda_memory_free(struct cuda_device *device) {
   cuda_free(device, device->shadow, device->shadow_bytes);
   for (int set = 0; set < 2; set++)
     derived_free(&device->derived[set]);
+  free(device->gaps);
   free(device->resource);
   cuda_pool_trim(device);
   if (device->pool)
@@ -362,7 +399,7 @@ static int load_base(struct cuda_device *device, int index, struct error *err) {
   void *base;
   if (memory->base)
     return 0;
-  if (cuda_keep(device, &base, bytes, r->name, err) < 0)
+  if (cuda_keep_weight(device, &base, bytes, r->name, err) < 0)
     return -1;
   int status =
       untouched || device->base.sizes_only
@@ -393,7 +430,7 @@ static int double_up(struct cuda_device *device, int index, struct error *err) {
   void *other;
   if (!device->merge || !r->adapted || memory->other)
     return 0;
-  if (cuda_keep(device, &other, bytes, r->name, err) < 0 ||
+  if (cuda_keep_weight(device, &other, bytes, r->name, err) < 0 ||
       cuda_check(cudaMemcpyAsync(other, memory->data, bytes, cudaMemcpyDeviceToDevice, stream), r->name, err) < 0 ||
       load_base(device, index, err) < 0)
     return -1;
@@ -413,7 +450,7 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   }
   size_t bytes = resource_elements(r) * element_size(element);
   void *data;
-  if (cuda_keep(device, &data, bytes, r->name, err) < 0)
+  if (cuda_keep_weight(device, &data, bytes, r->name, err) < 0)
     return NULL;
   if (r->kind == RESOURCE_STATE) {
     if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->loads.queue.stream), r->name, err) < 0)
@@ -424,6 +461,16 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   memory->data = data;
   memory->element = element;
   return double_up(device, index, err) < 0 ? NULL : memory;
+}
+
+void resource_drop(struct cuda_device *device, int index) {
+  const struct resource *r = &device->base.resources->list[index];
+  struct resource_memory *memory = &device->resource[index];
+  if (!memory->data || memory->read || memory->other || memory->base || r->kind != RESOURCE_WEIGHT || r->adapted ||
+      r->version)
+    return;
+  if (add_gap(device, memory->data, resource_elements(r) * element_size(memory->element)))
+    memory->data = NULL;
 }
 
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err) {

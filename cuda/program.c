@@ -84,9 +84,10 @@ void *tensor_data(struct cuda_device *device, const struct cuda_program *program
                   struct element *element, enum role role, struct error *err) {
   char *first;
   if (t.space == TENSOR_RESOURCE) {
-    const struct resource_memory *memory = resource_load(device, t.index, role, err);
+    struct resource_memory *memory = resource_load(device, t.index, role, err);
     if (!memory)
       return NULL;
+    memory->read = true;
     first = resource_data(memory, program ? program->set : device->set);
     *element = memory->element;
   } else {

@@ -139,6 +139,18 @@ size_t weights_form_work(const struct derived *copy) {
   return copy->bytes / sizeof(half_t) * (copy->form == &folded.form ? FOLDED_WORK : 1);
 }
 
+int weights_form_load(struct cuda_device *device, const struct derived *copy, struct error *err) {
+  const struct folded_layers *layers = copy->form == &folded.form ? copy->detail : NULL;
+  if (!layers)
+    return resource_load(device, copy->resource, ROLE_ANY, err) ? 0 : -1;
+  const int matrices[] = {copy->resource, layers->inner}, vectors[] = {layers->inner_bias, layers->bias};
+  for (int i = 0; i < 2; i++)
+    if (!resource_load(device, matrices[i], ROLE_MATRIX, err) ||
+        (vectors[i] >= 0 && !resource_load(device, vectors[i], ROLE_VECTOR, err)))
+      return -1;
+  return 0;
+}
+
 /* Returns the copy of a weight in another layout. The first call makes it, from the weight's present values. wanted:
  * its weight, form, detail and number of bytes. */
 static half_t *derive(struct cuda_device *device, const struct derived *wanted, int set, struct error *err) {
@@ -149,7 +161,7 @@ static half_t *derive(struct cuda_device *device, const struct derived *wanted, 
     return found->data;
   struct derived copy = *wanted;
   copy.version = r->version;
-  if (cuda_keep(device, &copy.data, copy.bytes, r->name, err) < 0 ||
+  if (cuda_keep_weight(device, &copy.data, copy.bytes, r->name, err) < 0 ||
       cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), r->name, err) < 0 ||
       weights_make_form(device, &device->loads.queue, set, &copy, err) < 0 ||
       cuda_check(cudaEventRecord(device->shadow_ready, device->loads.queue.stream), r->name, err) < 0 ||
@@ -170,8 +182,30 @@ half_t *resource_padded(struct cuda_device *device, int index, int set, struct e
   return resource_load(device, index, ROLE_MATRIX, err) ? derive_alone(device, index, set, &padded, err) : NULL;
 }
 
+/* Returns a copy that was made of a weight before that was dropped; NULL: it was not dropped, or has no such copy. */
+static const struct derived *find_copy_of_dropped(const struct cuda_device *device, int index, const struct form *form,
+                                                  const void *detail) {
+  bool dropped = !device->resource[index].data && !(device->merge && device->base.resources->list[index].adapted);
+  return dropped ? derived_find(&device->derived[0], index, form, detail) : NULL;
+}
+
 half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err) {
+  const struct derived *copy = find_copy_of_dropped(device, index, &quartered.form, NULL);
+  if (copy)
+    return copy->data;
   return resource_load(device, index, ROLE_MATRIX, err) ? derive_alone(device, index, set, &quartered, err) : NULL;
+}
+
+/* Drops the two weights of which a copy was made as a product, if adapters change nothing of it. */
+static void drop_folded(struct cuda_device *device, int index, const struct folded_layers *layers) {
+  const int list[] = {index, layers->inner, layers->inner_bias, layers->bias};
+  for (int i = 0; i < 4; i++) {
+    const struct resource *r = list[i] < 0 ? NULL : &device->base.resources->list[list[i]];
+    if (r && (r->adapted || r->version))
+      return;
+  }
+  resource_drop(device, index);
+  resource_drop(device, layers->inner);
 }
 
 half_t *resource_folded(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
@@ -182,8 +216,13 @@ half_t *resource_folded(struct cuda_device *device, int index, struct folded_lay
                                  .form = &folded.form,
                                  .detail = &layers,
                                  .bytes = bytes + elements / (size_t)r->c * sizeof(float)};
-  half_t *matrix = derive(device, &wanted, set, err);
+  const struct derived *copy = find_copy_of_dropped(device, index, &folded.form, &layers);
+  half_t *matrix = copy                                           ? copy->data
+                   : weights_form_load(device, &wanted, err) == 0 ? derive(device, &wanted, set, err)
+                                                                  : NULL;
   *bias = matrix ? (float *)((char *)matrix + bytes) : NULL;
+  if (matrix)
+    drop_folded(device, index, &layers);
   return matrix;
 }
 
@@ -289,6 +328,36 @@ static void plan_other(struct cuda_device *device, struct update *update, const 
   update->segment_count = (int)(to - update->segments);
 }
 
+/* Calls `act` for each copy that depends on changed weights and is always made as a whole. */
+static int each_whole_form(struct cuda_device *device, const struct update *update,
+                           int (*act)(struct cuda_device *device, int set, const struct derived *copy,
+                                      struct error *err),
+                           struct error *err) {
+  bool *changed = calloc(RESOURCES_MAX, sizeof *changed);
+  int status = changed ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; status == 0 && i < update->count; i++)
+    changed[update->changes[i].resource] = true;
+  for (int set = 0; set < 2; set++)
+    for (int i = 0; status == 0 && i < device->derived[set].count; i++) {
+      const struct derived *copy = &device->derived[set].list[i];
+      if (!((const struct cuda_form *)copy->form)->launch && weights_form_reads(copy, changed))
+        status = act(device, set, copy, err);
+    }
+  free(changed);
+  return status;
+}
+
+/* Loads what a copy is made of, of which something may have been dropped. */
+static int load_whole_form(struct cuda_device *device, int set, const struct derived *copy, struct error *err) {
+  (void)set;
+  return weights_form_load(device, copy, err);
+}
+
+/* Makes a copy again, behind the copy of the changes to their places. */
+static int make_whole_form(struct cuda_device *device, int set, const struct derived *copy, struct error *err) {
+  return weights_make_form(device, &device->queue, set, copy, err);
+}
+
 static int plan_update(struct cuda_device *device, struct update *update, struct error *err) {
   size_t most = (size_t)update->count;
   for (int i = 0; i < update->count; i++)
@@ -301,6 +370,8 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   for (int i = 0; i < update->count; i++)
     if (plan_change(device, update, &update->changes[i], err) < 0)
       return -1;
+  if (each_whole_form(device, update, load_whole_form, err) < 0)
+    return -1;
   const struct segment *segment = update->segments;
   for (int i = 0; i < update->count; i++) {
     plan_other(device, update, &update->changes[i], segment);
@@ -376,23 +447,6 @@ static int fill_shadow(struct cuda_device *device, struct update *update, struct
   return 0;
 }
 
-/* Makes the copies again that depend on changed weights and are always made as a whole, behind the copy of the changes
- * to their places. */
-static int make_whole_forms(struct cuda_device *device, const struct update *update, struct error *err) {
-  bool *changed = calloc(RESOURCES_MAX, sizeof *changed);
-  int status = changed ? 0 : error_set(err, STATUS_FAILED, "out of memory");
-  for (int i = 0; status == 0 && i < update->count; i++)
-    changed[update->changes[i].resource] = true;
-  for (int set = 0; set < 2; set++)
-    for (int i = 0; status == 0 && i < device->derived[set].count; i++) {
-      const struct derived *copy = &device->derived[set].list[i];
-      if (!((const struct cuda_form *)copy->form)->launch && weights_form_reads(copy, changed))
-        status = weights_make_form(device, &device->queue, set, copy, err);
-    }
-  free(changed);
-  return status;
-}
-
 /* Enqueues the copy of all changes from the shadow buffer to their places. Some kernels read weights before they wait
  * for the preceding kernel in the stream (mainloop_sm90.cuh, norm.cuh). This is safe nevertheless: each run begins with
  * a kernel that reads no weights and waits for this copy (launch_begin). */
@@ -405,7 +459,7 @@ static int publish(struct cuda_device *device, const struct update *update, stru
       cuda_check(cudaStreamWaitEvent(device->queue.stream, device->shadow_ready, 0), doing, err) < 0 ||
       cuda_check(launch_publish(&device->queue, device->shadow, (const struct segment *)list, update->segment_count),
                  doing, err) < 0 ||
-      make_whole_forms(device, update, err) < 0)
+      each_whole_form(device, update, make_whole_form, err) < 0)
     return -1;
   return cuda_check(cudaEventRecord(device->published, device->queue.stream), doing, err);
 }

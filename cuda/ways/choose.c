@@ -265,14 +265,14 @@ bool product_untimed(const struct cuda_device *device, const struct cuda_program
 static struct choice find_best(struct cuda_device *device, const struct cuda_program *program,
                                const struct product *product) {
   struct choice list[CANDIDATES_MAX];
-  struct product trial;
+  struct product trial, loaded = *product;
   char key[128];
   int count = list_candidates(device, product, list);
   struct choice best = list[0];
   make_key(product, key, sizeof key);
-  if (product_untimed(device, program))
+  if (product_untimed(device, program) || product_load(device, &loaded, NULL) < 0)
     return best;
-  if (product_trials(device, program, product, 1, &trial) < 0) {
+  if (product_trials(device, program, &loaded, 1, &trial) < 0) {
     device->preparing.cramped = true;
     log_line(device->log, LOG_INFO, "cuda: no room to try out the ways to do this network's products: choices by rule");
     return best;
@@ -347,11 +347,28 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
   return product_append(device, program, index, &product, err);
 }
 
+/* Appends the product's launches. A weight that was not loaded yet is loaded if they read it as it is. If they read it
+ * as four of 2x2, it is dropped. */
+static int append_way(struct cuda_device *device, struct cuda_program *program, const struct product *product,
+                      const struct choice *choice, struct error *err) {
+  struct product loaded = *product;
+  bool waits = !product->args.weight, quarters = choice->way->quarters && choice->way->quarters(&product->args);
+  if (waits && !quarters && product_load(device, &loaded, err) < 0)
+    return -1;
+  if (choice->way->append(device, &loaded, choice, &program->launches, err) < 0)
+    return -1;
+  if (waits && !quarters)
+    device->resource[product->weight].read = true;
+  if (waits && quarters)
+    resource_drop(device, product->weight);
+  return 0;
+}
+
 int product_append(struct cuda_device *device, struct cuda_program *program, int index, const struct product *product,
                    struct error *err) {
   struct choice choice = program->set ? program->chosen[index] : product_choose(device, program, product);
   int mark = program->launches.count;
-  if (choice.way->append(device, product, &choice, &program->launches, err) == 0)
+  if (append_way(device, program, product, &choice, err) == 0)
     return product_keep(device, program, index, &choice, err);
   if (choice.way == ways[0] || product->only)
     return -1;
@@ -359,7 +376,6 @@ int product_append(struct cuda_device *device, struct cuda_program *program, int
    * first way (gemm.c), which can do every product. */
   launches_truncate(&program->launches, mark);
   choice = find_best(device, program, product);
-  return choice.way->append(device, product, &choice, &program->launches, err) < 0
-             ? -1
-             : product_keep(device, program, index, &choice, err);
+  return append_way(device, program, product, &choice, err) < 0 ? -1
+                                                                : product_keep(device, program, index, &choice, err);
 }

@@ -199,4 +199,5 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
 }
 
-const struct way way_gemm = {.kind = LAUNCH_GEMM, .candidates = candidates, .takes = takes, .append = append};
+const struct way way_gemm = {
+    .kind = LAUNCH_GEMM, .candidates = candidates, .takes = takes, .quarters = product_in_quarters, .append = append};

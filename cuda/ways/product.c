@@ -152,6 +152,20 @@ static bool follows(const struct plan *plan, int index) {
   return !apart;
 }
 
+/* Returns true if the weight is loaded only when a way is chosen that reads it as it is (product_load). */
+static bool may_wait(const struct gemm_args *args, const struct operands *o) {
+  return product_in_quarters(args) && o->weight.space == TENSOR_RESOURCE && !o->weight.offset &&
+         (o->x.c + o->x2.c) % 8 == 0;
+}
+
+int product_load(struct cuda_device *device, struct product *product, struct error *err) {
+  struct resource_memory *memory =
+      product->args.weight ? NULL : resource_load(device, product->weight, ROLE_MATRIX, err);
+  if (memory)
+    product->args.weight = resource_data(memory, product->set);
+  return product->args.weight ? 0 : -1;
+}
+
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err) {
   const struct op *op = &plan->ops[index];
@@ -174,10 +188,11 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   args->x = tensor_data_either(device, program, o.x, &type, err);
   ok = args->x != NULL;
   args->x2 = optional(device, program, o.x2, ROLE_ANY, &ok, err);
-  args->weight = optional(device, program, o.weight, ROLE_MATRIX, &ok, err);
   args->bias = optional(device, program, o.bias, ROLE_VECTOR, &ok, err);
   args->time = optional(device, program, o.time, ROLE_ANY, &ok, err);
   args->residual = optional(device, program, o.residual, ROLE_ANY, &ok, err);
+  if (!may_wait(args, &o))
+    args->weight = optional(device, program, o.weight, ROLE_MATRIX, &ok, err);
   args->y = optional(device, program, o.y, ROLE_ANY, &ok, err);
   const float *gamma = optional(device, program, o.prologue.gamma, ROLE_VECTOR, &ok, err);
   const float *beta = optional(device, program, o.prologue.beta, ROLE_VECTOR, &ok, err);
@@ -225,7 +240,6 @@ int product_fold(struct cuda_device *device, struct cuda_program *program, const
   const struct op *op = &plan->ops[index];
   const struct op_linear *inner = &op[0].linear, *outer = &op[1].linear;
   const struct folded_layers layers = {inner->weight.index, index_of(inner->bias), index_of(outer->bias), inner->x.c};
-  const struct tensor weights[] = {inner->weight, outer->weight}, vectors[] = {inner->bias, outer->bias};
   struct gemm_args *args = &product->args;
   float *bias;
   bool ok = true;
@@ -243,10 +257,6 @@ int product_fold(struct cuda_device *device, struct cuda_program *program, const
   args->x2 = optional(device, program, inner->residual, ROLE_ANY, &ok, err);
   args->residual = optional(device, program, outer->residual, ROLE_ANY, &ok, err);
   args->y = optional(device, program, outer->y, ROLE_ANY, &ok, err);
-  for (int i = 0; i < 2; i++) {
-    optional(device, program, weights[i], ROLE_MATRIX, &ok, err);
-    optional(device, program, vectors[i], ROLE_VECTOR, &ok, err);
-  }
   if (!ok)
     return -1;
   args->weight = resource_folded(device, product->weight, layers, product->set, &bias, err);

@@ -9,9 +9,11 @@
  * product) takes; 0: there is no prologue. */
 size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
 /* Fills *product with all that is needed for the matrix product that computes op number `index`: sizes, addresses,
- * loaded weights, and the launch of its prologue (the norm or activation before the product). */
+ * loaded weights, and the launch of its prologue (the norm or activation before the product). If some ways read the
+ * weight as four of 2x2 (product_in_quarters), args.weight may be NULL. product_load loads it then. */
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err);
+int product_load(struct cuda_device *device, struct product *product, struct error *err);
 
 /* product_fold_shape fills *shape with the sizes, but no addresses, of the product that does two linear layers as one:
  * op and the op behind it, whose input is the result of the first. product_fold fills *product for it. */

@@ -136,5 +136,9 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
     bytes[SCRATCH_DENSE] = product_dense_bytes(shape);
 }
 
-const struct way way_sm90 = {
-    .kind = LAUNCH_PRODUCT, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};
+const struct way way_sm90 = {.kind = LAUNCH_PRODUCT,
+                             .scratch = scratch,
+                             .candidates = candidates,
+                             .takes = takes,
+                             .quarters = in_quarters,
+                             .append = append};

@@ -64,6 +64,9 @@ struct way {
   /* Returns true if the way can do the product with this choice, which may have been read from the tuning file. A
    * library may still refuse the choice when append() is called. */
   bool (*takes)(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice);
+  /* Returns true if the way reads the weight as four of 2x2 (resource_quartered), for which product->args.weight may be
+   * NULL. NULL: it always reads the weight as it is. */
+  bool (*quarters)(const struct gemm_args *args);
   int (*append)(struct cuda_device *device, const struct product *product, const struct choice *choice,
                 struct launches *launches, struct error *err);
 };

@@ -114,6 +114,131 @@ static void other_forms_follow(void **state) {
   rig_close(&rig);
 }
 
+/* Runs the program on an input of ones, and returns the result's value number `at`. */
+static float run_on_ones(struct rig *rig, struct program *program, struct tensor x, struct tensor y, size_t at) {
+  const struct run_params params = {.guidance = 1};
+  struct frame none;
+  size_t count = tensor_elements(x);
+  float *ones = malloc(count * sizeof *ones), seen = 0;
+  assert_non_null(ones);
+  for (size_t i = 0; i < count; i++)
+    ones[i] = 1;
+  must(rig, device_write(rig->device, program, x, 0, ones, count, &rig->err));
+  free(ones);
+  must(rig, device_submit(rig->device, program, &params, NULL, &rig->err));
+  must(rig, device_collect(rig->device, program, &none, &rig->err));
+  must(rig, device_read(rig->device, program, y, at, &seen, 1, &rig->err));
+  return seen;
+}
+
+/* A convolution behind a doubling reads its weight as four of 2x2, and the weight itself is dropped. It comes back when
+ * it changes, and when another program reads it. */
+static void weights_behind_a_doubling_are_dropped(void **state) {
+  (void)state;
+  enum { C = 512, SIDE = 16, ELEMENTS = C * 9 * C, MIDDLE = (SIDE * SIDE + SIDE / 2) * C };
+  struct rig rig = {.matrix_values = malloc(ELEMENTS * sizeof(float))};
+  struct plan plan, other;
+  struct program *program = NULL, *second = NULL;
+  assert_non_null(rig.matrix_values);
+  for (int i = 0; i < ELEMENTS; i++)
+    rig.matrix_values[i] = 1.0f / 64;
+  struct weight_part part = {.data = rig.matrix_values, .dtype = DTYPE_F32, .rows = C, .name = "matrix"};
+  rig.matrix = resources_weight(&rig.resources, "matrix", C, 3, 3, C, &part, 1, &rig.err);
+  must(&rig, device_open(&rig.device, &rig.resources, &(struct device_options){.name = "cuda"}, &rig.err));
+  const struct resource_memory *memory = &cuda_device(rig.device)->resource[rig.matrix.index];
+  plan_init(&plan, &rig.resources);
+  struct tensor x = plan_input(&plan, 1, SIDE, SIDE, C, ELEMENT_DEVICE);
+  struct tensor y = plan_conv(&plan, "doubled",
+                              (struct op_conv){.x = x, .weight = rig.matrix, .stride = 1, .pad = 1, .upsample = true});
+  must(&rig, plan_finish(&plan, &rig.err));
+  must(&rig, device_prepare(rig.device, &program, &plan, &(struct program_options){0}, &rig.err));
+  assert_null(memory->data);
+  assert_true(run_on_ones(&rig, program, x, y, MIDDLE) == 9 * C / 64);
+  device_release(rig.device, &program); /* the same again, from the copy that is there */
+  must(&rig, device_prepare(rig.device, &program, &plan, &(struct program_options){0}, &rig.err));
+  assert_null(memory->data);
+  assert_true(run_on_ones(&rig, program, x, y, MIDDLE) == 9 * C / 64);
+  static float row[9 * C];
+  for (int i = 0; i < 9 * C; i++)
+    row[i] = 1.0f / 32;
+  struct weight_change change = {rig.matrix.index, 5, 1, row};
+  must(&rig, device_update(rig.device, &change, 1, &rig.err));
+  assert_non_null(memory->data);
+  assert_true(run_on_ones(&rig, program, x, y, MIDDLE) == 9 * C / 64);
+  assert_true(run_on_ones(&rig, program, x, y, MIDDLE + 5) == 9 * C / 32);
+  plan_init(&other, &rig.resources);
+  x = plan_input(&other, 1, SIDE, SIDE, C, ELEMENT_DEVICE);
+  y = plan_conv(&other, "plain", (struct op_conv){.x = x, .weight = rig.matrix, .stride = 1, .pad = 1});
+  must(&rig, plan_finish(&other, &rig.err));
+  must(&rig, device_prepare(rig.device, &second, &other, &(struct program_options){0}, &rig.err));
+  assert_true(run_on_ones(&rig, second, x, y, MIDDLE / 2 + 5) == 9 * C / 32);
+  device_release(rig.device, &second);
+  device_release(rig.device, &program);
+  plan_free(&other);
+  plan_free(&plan);
+  rig_close(&rig);
+}
+
+enum { OUTER = 64, INNER = 128 };
+
+/* Checks a copy of two layers as one: `product` is the sum over OUTER of outer's and inner's values. */
+static void assert_folded(struct rig *rig, const half_t *copy, const float *bias, float product, float expected) {
+  static half_t matrix[OUTER * (INNER + OUTER)];
+  float biases[OUTER];
+  cudaStream_t stream = cuda_device(rig->device)->queue.stream;
+  /* the copy is made on the stream of weights that are loaded, for which the other stream does not wait */
+  assert_int_equal(cudaStreamSynchronize(cuda_device(rig->device)->loads.queue.stream), cudaSuccess);
+  must(rig, memory_copy(stream, matrix, copy, sizeof matrix, "reading", &rig->err));
+  must(rig, memory_copy(stream, biases, bias, sizeof biases, "reading", &rig->err));
+  for (int i = 0; i < OUTER * (INNER + OUTER); i++)
+    assert_true(f16_to_f32(matrix[i]) == (i % (INNER + OUTER) < INNER ? product : 0.5f));
+  for (int i = 0; i < OUTER; i++)
+    assert_true(biases[i] == expected);
+}
+
+/* Two layers' weights are dropped when their product is there. The next weight lies where one of them was. A change of
+ * a bias brings them back, because the product is made again as a whole. */
+static void weights_of_a_product_are_dropped(void **state) {
+  (void)state;
+  struct rig rig = {.matrix_values = malloc(OUTER * INNER * sizeof(float))};
+  float *bias, changed[OUTER];
+  assert_non_null(rig.matrix_values);
+  for (int i = 0; i < OUTER * INNER; i++)
+    rig.matrix_values[i] = 0.5f;
+  for (int i = 0; i < OUTER; i++)
+    changed[i] = 2;
+  const struct weight_part part = {.data = rig.matrix_values, .dtype = DTYPE_F32, .rows = OUTER, .name = "matrix"};
+  struct weight_part vector = part;
+  vector.rows = OUTER;
+  struct tensor outer = resources_weight(&rig.resources, "outer", OUTER, 1, 1, OUTER, &part, 1, &rig.err),
+                inner = resources_weight(&rig.resources, "inner", OUTER, 1, 1, INNER, &part, 1, &rig.err),
+                inner_bias = resources_weight(&rig.resources, "inner bias", 1, 1, 1, OUTER, &vector, 1, &rig.err),
+                outer_bias = resources_weight(&rig.resources, "outer bias", 1, 1, 1, OUTER, &vector, 1, &rig.err),
+                next = resources_weight(&rig.resources, "next", OUTER, 1, 1, OUTER, &part, 1, &rig.err);
+  must(&rig, device_open(&rig.device, &rig.resources, &(struct device_options){.name = "cuda"}, &rig.err));
+  struct cuda_device *device = cuda_device(rig.device);
+  const struct resource_memory *memory = device->resource;
+  const struct folded_layers layers = {inner.index, inner_bias.index, outer_bias.index, INNER};
+  assert_non_null(resource_load(device, outer.index, ROLE_MATRIX, &rig.err));
+  const void *place = memory[outer.index].data;
+  const half_t *copy = resource_folded(device, outer.index, layers, 0, &bias, &rig.err);
+  assert_non_null(copy);
+  assert_null(memory[outer.index].data);
+  assert_null(memory[inner.index].data);
+  assert_folded(&rig, copy, bias, OUTER * 0.25f, OUTER * 0.25f + 0.5f);
+  assert_non_null(resource_load(device, next.index, ROLE_MATRIX, &rig.err));
+  assert_ptr_equal(memory[next.index].data, place);
+  assert_ptr_equal(resource_folded(device, outer.index, layers, 0, &bias, &rig.err), copy);
+  assert_null(memory[outer.index].data);
+  struct weight_change change = {inner_bias.index, 0, OUTER, changed};
+  must(&rig, device_update(rig.device, &change, 1, &rig.err));
+  assert_folded(&rig, copy, bias, OUTER * 0.25f, OUTER * 1.0f + 0.5f);
+  assert_ptr_equal(resource_folded(device, outer.index, layers, 0, &bias, &rig.err), copy);
+  assert_non_null(memory[outer.index].data); /* what has changed may change again */
+  assert_non_null(memory[inner.index].data);
+  rig_close(&rig);
+}
+
 /* A change with values that FP16 cannot hold is refused, and no part of it is made. */
 static void beyond_fp16_is_refused(void **state) {
   (void)state;
@@ -170,6 +295,8 @@ int main(void) {
   device_close(&device);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(other_forms_follow),
+      cmocka_unit_test(weights_behind_a_doubling_are_dropped),
+      cmocka_unit_test(weights_of_a_product_are_dropped),
       cmocka_unit_test(beyond_fp16_is_refused),
       cmocka_unit_test(a_change_waits_for_nobody),
   };
