@@ -226,7 +226,8 @@ template <int GROUPS> __device__ __forceinline__ void pin(float (&d)[GROUPS][4])
 }
 
 /* The instruction wgmma for N columns: d (64 x N) = a (64 x 16) b (16 x N), added to the old d if accumulate is true.
- * scores() takes a and b K-major in shared memory. values() takes a in registers and b MN-major in shared memory. */
+ * scores() takes a and b K-major in shared memory. rows() takes a in registers and b K-major in shared memory, values()
+ * a in registers and b MN-major in shared memory. */
 template <int N> struct Wgmma;
 
 #define ATTENTION_D(g) "+f"(d[g][0]), "+f"(d[g][1]), "+f"(d[g][2]), "+f"(d[g][3])
@@ -243,6 +244,14 @@ template <int N> struct Wgmma;
                    ", p, 1, 1, 0, 0;\n}\n"                                                                             \
                    : __VA_ARGS__                                                                                       \
                    : "l"(a), "l"(b), "r"(accumulate));                                                                 \
+    }                                                                                                                  \
+    static __device__ __forceinline__ void rows(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b,              \
+                                                int accumulate) {                                                      \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #F ", 0;\n"                                                    \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" LIST "}, {%" #A ", %" #B ", %" #C        \
+                   ", %" #D "}, %" #E ", p, 1, 1, 0;\n}\n"                                                             \
+                   : __VA_ARGS__                                                                                       \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));                             \
     }                                                                                                                  \
     static __device__ __forceinline__ void values(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b,            \
                                                   int accumulate) {                                                    \
@@ -297,6 +306,21 @@ ATTENTION_WGMMA(256,
         ATTENTION_TEN(10) ", " ATTENTION_TEN(11)
         ", %120, %121, %122, %123, %124, %125, %126, %127",
         128, 129, 130, 131, 132, 133, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D8(24));
+ATTENTION_WGMMA(24,
+        ATTENTION_TEN() ", %10, %11",
+        12, 13, 14, 15, 16, 17, ATTENTION_D(0), ATTENTION_D(1), ATTENTION_D(2));
+ATTENTION_WGMMA(104,
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4)
+        ", %50, %51",
+        52, 53, 54, 55, 56, 57, ATTENTION_D8(0), ATTENTION_D4(8), ATTENTION_D(12));
+ATTENTION_WGMMA(136,
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "
+        ATTENTION_TEN(5) ", %60, %61, %62, %63, %64, %65, %66, %67",
+        68, 69, 70, 71, 72, 73, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D(16));
+ATTENTION_WGMMA(144,
+        ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", "
+        ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", %70, %71",
+        72, 73, 74, 75, 76, 77, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D(16), ATTENTION_D(17));
 // clang-format on
 
 #undef ATTENTION_D

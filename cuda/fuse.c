@@ -311,7 +311,7 @@ static int match_block(const struct cuda_device *device, const struct cuda_progr
   int end = (int)(op - program->base.plan->ops) + 2;
   struct block_args args = shape_block(op);
   return is_inner(program, op[0].conv.y, end) && is_inner(program, op[1].conv.y, end) &&
-                 block_supported(&device->queue, &args)
+                 block_supported(&device->product, &device->queue, &args)
              ? 3
              : 0;
 }

@@ -83,7 +83,7 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch->epilogue.act == ACT_GEGLU ? launch_gates(queue, &launch->epilogue, &launch->joined)
                                              : launch_epilogue(queue, &launch->epilogue);
   case LAUNCH_BLOCK:
-    return launch_block(queue, &launch->block);
+    return launch_block(&device->product, queue, &launch->block);
   case LAUNCH_NORM_CONV:
     return launch_norm_conv(queue, &launch->norm_conv);
   case LAUNCH_ROW_ENTER:

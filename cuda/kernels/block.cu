@@ -16,7 +16,7 @@
  * convolutions are loaded while the preceding kernel still runs. Lane l has channels 8 (l % 4) to 8 (l % 4) + 7 of
  * weights and pixels (see rows.cuh), so one load of 16 bytes serves two products, and the taps of the window are
  * constant offsets. */
-#include "cuda/kernels/block.h"
+#include "cuda/kernels/block_sm90.h"
 
 #include "cuda/kernels/cluster_sm90.cuh"
 
@@ -167,17 +167,25 @@ bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;
 }
 
-} // namespace
-
 /* Returns true for pictures so small that all their tiles are calculated at the same time. For larger ones three
- * separate convolutions (halo_sm90.cu, narrow.cu) are faster. */
-bool block_supported(const struct launch_queue *queue, const struct block_args *a) {
+ * separate convolutions (narrow.cu) are faster. */
+bool is_small(const struct launch_queue *queue, const struct block_args *a) {
   using T = tile<8, 4>;
   long tiles = (long)a->n * blocks_for((size_t)a->w, T::WIDTH) * blocks_for((size_t)a->h, T::HEIGHT);
   return a->c == C && tiles <= queue->sms && aligned(a->x) && aligned(a->y) && aligned(a->weight[0]) &&
          aligned(a->weight[1]) && aligned(a->weight[2]);
 }
 
-cudaError_t launch_block(const struct launch_queue *queue, const struct block_args *a) {
-  return block_supported(queue, a) ? launch_tile<tile<8, 4>>(queue, a) : cudaErrorNotSupported;
+} // namespace
+
+bool block_supported(const struct product_device *device, const struct launch_queue *queue,
+                     const struct block_args *a) {
+  return block_sm90_supported(device, queue, a) || is_small(queue, a);
+}
+
+cudaError_t launch_block(const struct product_device *device, const struct launch_queue *queue,
+                         const struct block_args *a) {
+  if (block_sm90_supported(device, queue, a))
+    return launch_block_sm90(device, queue, a);
+  return is_small(queue, a) ? launch_tile<tile<8, 4>>(queue, a) : cudaErrorNotSupported;
 }

@@ -3,7 +3,7 @@
 #ifndef CUDA_KERNELS_BLOCK_H
 #define CUDA_KERNELS_BLOCK_H
 
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/product_sm90.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,8 +20,10 @@ struct block_args {
   int n, h, w, c;
 };
 /* Returns true if launch_block can do this block, and is faster than three convolutions. */
-bool block_supported(const struct launch_queue *queue, const struct block_args *args);
-cudaError_t launch_block(const struct launch_queue *queue, const struct block_args *args);
+bool block_supported(const struct product_device *device, const struct launch_queue *queue,
+                     const struct block_args *args);
+cudaError_t launch_block(const struct product_device *device, const struct launch_queue *queue,
+                         const struct block_args *args);
 
 #ifdef __cplusplus
 }

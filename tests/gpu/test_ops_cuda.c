@@ -254,6 +254,18 @@ static int run_feeds(struct op_test_options options) {
   return failed + 1;
 }
 
+/* Runs an autoencoder's blocks as on GPUs with few multiprocessors, where small pictures have large tiles, too. */
+static int run_large_tiles(const struct op_test_options *options) {
+  static const int few[] = {20, 60};
+  int failed = 0;
+  for (int i = 0; i < (int)(sizeof few / sizeof few[0]); i++) {
+    sms = few[i];
+    failed += run("few multiprocessors", "fused blocks", options, NULL);
+  }
+  sms = 0;
+  return failed;
+}
+
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, bool blas, struct op_test_options options) {
   enum { PAIRS_FEWEST = 13 };
@@ -268,6 +280,7 @@ static int run_fused(bool sm90, bool blas, struct op_test_options options) {
     printf("FAIL together: %d pairs of linear layers, fewer than %d\n", tally.pairs, PAIRS_FEWEST);
     failed++;
   }
+  failed += sm90 && !options.apart ? run_large_tiles(&options) : 0;
   failed += sm90 ? run_timed_pairs(options) : blas ? run_feeds(options) : 0;
   options.opened = opened_apart;
   failed += run("op by op", "fused", &options, NULL);

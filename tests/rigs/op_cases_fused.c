@@ -251,6 +251,8 @@ static const struct block_case block_cases[] = {
     {3, 1, 1, 32, .no_biases = true},
     {1, 63, 61, 32, .fill = FILL_ZEROS},
     {1, 68, 66, 32},
+    {1, 70, 130, 32},
+    {2, 37, 258, 32},
     {1, 24, 16, 32, .read_inside = true},
     {1, 12, 17, 64},
 };
