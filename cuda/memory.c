@@ -1,6 +1,5 @@
 #include "check.h"
 #include "cuda_device.h"
-#include "timing.h"
 
 #include <assert.h>
 #include <math.h>
@@ -364,7 +363,7 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
                       struct error *err) {
   if (staging_open(&device->loads, err) < 0)
     return -1;
-  double begun = clock_seconds();
+  int64_t begun = platform_now_ns();
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0, done = 0;
   for (int i = 0; i < r->part_count; i++)
     total += (size_t)r->parts[i].rows;
@@ -375,7 +374,7 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
     done += (size_t)r->parts[i].rows;
     device->loaded.bytes += (size_t)r->parts[i].rows * row * dtype_size(r->parts[i].dtype);
   }
-  device->loaded.seconds += clock_seconds() - begun;
+  device->loaded.seconds += 1e-9 * (double)(platform_now_ns() - begun);
   return 0;
 }
 
