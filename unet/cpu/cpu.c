@@ -112,6 +112,9 @@ static int create(struct device **result, const struct device_options *options, 
       goto fail;
   }
   device->bf16 = choose_bf16(device, options);
+  device->tiles = device->bf16 && cpu_dnnl_has_amx() ? cpu_tiles() : NULL;
+  if (device->tiles)
+    strncat(device->detail, ", AMX", sizeof device->detail - strlen(device->detail) - 1);
   take_choices(device, options->choices);
   *result = &device->base;
   return 0;
@@ -139,9 +142,11 @@ static void counters(struct device *base, struct device_counters *counters) {
 
 /* --- preparing a plan as a program --- */
 
-static const struct cpu_impl *choose(const struct cpu_device *device, const struct op *op) {
-  bool direct = device->bf16 && cpu_dnnl_has_amx();
-  return device->kernels && !direct && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
+static const struct cpu_impl *choose(const struct cpu_program *program, const struct op *op) {
+  const struct cpu_device *device = program->device;
+  if (program->bf16 && cpu_dnnl_has_amx())
+    return device->tiles && cpu_tiles_takes(op) ? &cpu_tiles_conv : device->impl[op->type];
+  return device->kernels && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
 }
 
 static bool is_packed(const struct cpu_node *node, const struct op_operand *operand) {
@@ -202,9 +207,10 @@ static int prepare(struct device *base, struct program **result, const struct pl
     error_set(err, STATUS_DEVICE, "cpu: out of memory");
     goto fail;
   }
-  for (int i = 0; i < plan->op_count; i++)
-    program->nodes[i] = (struct cpu_node){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
   cpu_states_find(program, options->owner ? cpu_program(options->owner) : NULL);
+  cpu_choose_precision(program);
+  for (int i = 0; i < plan->op_count; i++)
+    program->nodes[i] = (struct cpu_node){.op = &plan->ops[i], .impl = choose(program, &plan->ops[i])};
   if (cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++)
@@ -343,6 +349,8 @@ enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
 static const char *way_of(const struct cpu_device *device, const struct cpu_node *node) {
   if (node->impl == &cpu_winograd_conv)
     return "winograd";
+  if (node->impl == &cpu_tiles_conv)
+    return "matrix units";
   return node->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
 }
 

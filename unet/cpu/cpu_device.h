@@ -12,6 +12,7 @@
 struct cpu_program;
 struct cpu_kernels;
 struct cpu_dnnl;
+struct cpu_tiles;
 
 struct cpu_resource {
   float *data; /* the values, as FP32 in the layout of the device; NULL: they were not needed so far */
@@ -53,10 +54,11 @@ struct cpu_device {
   /* The following field is changed by the thread that prepares programs. */
   size_t picture_bytes; /* bytes in counters.bytes that belong to the pool of pictures (cpu_count_pictures) */
 
-  /* The following three fields are constant once the device is open. */
+  /* The following four fields are constant once the device is open. */
   /* true: the device is "cpu:plain", which runs the definitions alone; false: faster functions replace some of them */
   bool plain;
   const struct cpu_kernels *kernels; /* vectorised kernels for this processor; NULL on "cpu:plain" */
+  const struct cpu_tiles *tiles; /* kernels for matrix units; NULL: there are none, or the device computes in FP32 */
   /* data for calls of oneDNN; NULL: the device is "cpu:plain", or the program was built without oneDNN */
   struct cpu_dnnl *dnnl;
 

@@ -20,6 +20,14 @@ const struct cpu_kernels *cpu_kernels(void) {
   return &cpu_kernels_base;
 }
 
+const struct cpu_tiles *cpu_tiles(void) {
+#if HAVE_AMX
+  return &cpu_tiles_amx;
+#else
+  return NULL;
+#endif
+}
+
 /* --- the input of an op: concatenation, norm, activation, upsampling --- */
 
 size_t cpu_gather_scratch(const struct cpu_input *input) {
@@ -74,17 +82,26 @@ static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 /* --- attention to keys and values (OP_ATTENTION) --- */
 
-static size_t packed_floats(const struct cpu_device *device, const struct op_attention *op) {
-  size_t one = device->kernels->attend_packed(op->k.h * op->k.w + op->k2.h * op->k2.w, op->q.c / op->heads);
+/* Returns the kernels for matrix units if they compute this op, else NULL. They have no causal mask, and round to
+ * bfloat16 what they read. */
+static const struct cpu_tiles *attention_tiles(const struct cpu_program *program, const struct op_attention *op) {
+  return program->bf16 && !op->causal && cpu_dtype(program, op->q) == DTYPE_BF16 ? program->device->tiles : NULL;
+}
+
+static size_t packed_floats(const struct cpu_program *program, const struct op_attention *op) {
+  const struct cpu_tiles *tiles = attention_tiles(program, op);
+  size_t one = (tiles ? tiles->attend_packed : program->device->kernels->attend_packed)(
+      op->k.h * op->k.w + op->k2.h * op->k2.w, op->q.c / op->heads);
   return ((size_t)op->k.n * (size_t)op->heads * one + 15) / 16 * 16;
 }
 
 static int attention_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   const struct op_attention *op = &node->op->attention;
   const struct cpu_device *device = program->device;
+  const struct cpu_tiles *tiles = attention_tiles(program, op);
   (void)err;
-  size_t tiles = (size_t)device->threads * device->kernels->attend_tile(op->q.c / op->heads);
-  cpu_reserve(program, (packed_floats(device, op) + tiles) * sizeof(float));
+  size_t tile = (tiles ? tiles->attend_tile : device->kernels->attend_tile)(op->q.c / op->heads);
+  cpu_reserve(program, (packed_floats(program, op) + (size_t)device->threads * tile) * sizeof(float));
   return 0;
 }
 
@@ -93,7 +110,8 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
   const struct op_attention *op = &node->op->attention;
   float *packed = p->scratch;
   int second = cpu_bank_frames(run, op);
-  p->device->kernels->attend(&(struct attend){
+  const struct cpu_tiles *tiles = attention_tiles(p, op);
+  (tiles ? tiles->attend : p->device->kernels->attend)(&(struct attend){
       .q = cpu_data(p, op->q),
       .k = cpu_data(p, op->k),
       .v = cpu_data(p, op->v),
@@ -123,7 +141,7 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
       .scale = op->scale,
       .causal = op->causal,
       .packed = packed,
-      .tiles = packed + packed_floats(p->device, op),
+      .tiles = packed + packed_floats(p, op),
   });
 }
 

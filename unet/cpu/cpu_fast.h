@@ -5,9 +5,13 @@
 
 #include "unet/cpu/cpu_device.h"
 #include "unet/cpu/cpu_kernels.h"
+#include "unet/cpu/cpu_tiles.h"
 
 /* Returns the kernels for the widest instruction set of this processor. */
 const struct cpu_kernels *cpu_kernels(void);
+
+/* Returns the kernels for matrix units, which the processor must have; NULL: they were not built. */
+const struct cpu_tiles *cpu_tiles(void);
 
 /* Replaces the definitions of some ops in device->impl by vectorised implementations. */
 void cpu_fast(struct cpu_device *device);

@@ -46,14 +46,14 @@ struct attend {
   float *tiles; /* scratch of attend_tile floats for each thread: some queries, with their scores and results */
 };
 
-/* The arguments of a convolution by Winograd's algorithm: y = act(conv3x3(upsample(x)) + bias + residual), with stride
- * 1 and padding 1. */
-struct winograd {
+/* The arguments of a convolution by Winograd's algorithm or by matrix units (cpu_tiles.h): y =
+ * act(conv3x3(upsample(x)) + bias + residual), with stride 1 and padding 1. */
+struct conv3x3 {
   const void *x; /* the input: [n, h, w, c] */
   enum dtype x_dtype;
   int n, h, w, c;
   bool upsample;
-  const float *weight;  /* the weight, transformed and packed by winograd_pack */
+  const void *weight;   /* the weight, transformed and packed by winograd_pack or by cpu_tiles.pack */
   const float *bias;    /* the bias of each output channel, [c_out]; NULL: there is none */
   const void *residual; /* tensor with the shape of y, added to the result; may be y itself; NULL: there is none */
   enum dtype residual_dtype;
@@ -61,7 +61,8 @@ struct winograd {
   void *y; /* the result: [n, h << upsample, w << upsample, c_out] */
   enum dtype y_dtype;
   int c_out;
-  float *scratch; /* scratch of winograd_scratch floats for each thread */
+  /* scratch of winograd_scratch floats for each thread, or of cpu_tiles.scratch bytes, aligned to 64 */
+  void *scratch;
 };
 
 /* The samples `first` to `first + count - 1` of a row, from which an output pixel is averaged. All but the first and
@@ -133,7 +134,7 @@ struct cpu_kernels {
   /* stores in `packed` the weights [c_out][3][3][c_in] of a convolution, transformed for Winograd's algorithm */
   void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed);
   size_t (*winograd_scratch)(int c_in);
-  void (*winograd)(const struct winograd *);
+  void (*winograd)(const struct conv3x3 *);
   void (*resize)(const struct resize *);
   void (*compose)(const struct compose *);
   void (*encode)(const struct encode *);
@@ -171,7 +172,7 @@ void KERNEL(cpu_attend)(const struct attend *a);
 size_t KERNEL(cpu_winograd_packed)(int c_out, int c_in);
 void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *packed);
 size_t KERNEL(cpu_winograd_scratch)(int c_in);
-void KERNEL(cpu_winograd)(const struct winograd *op);
+void KERNEL(cpu_winograd)(const struct conv3x3 *op);
 void KERNEL(cpu_resize)(const struct resize *r);
 void KERNEL(cpu_compose)(const struct compose *c);
 void KERNEL(cpu_encode)(const struct encode *e);

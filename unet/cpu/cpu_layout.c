@@ -25,6 +25,10 @@ static bool writes_for_others(const struct cpu_program *program) {
   return false;
 }
 
+void cpu_choose_precision(struct cpu_program *program) {
+  program->bf16 = program->device->bf16 && !writes_for_others(program);
+}
+
 /* Returns the type that a temporary or state gets if all ops that use it accept bfloat16. place: the tensor's index in
  * program->element (plan_place). */
 static struct element first_choice(const struct cpu_program *program, int place) {
@@ -50,7 +54,6 @@ static int settle_f32(struct cpu_program *program, const struct op *op, struct t
  * keep the type that they have there. */
 static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
-  program->bf16 = program->device->bf16 && !writes_for_others(program);
   for (int i = 0; i < plan_places(plan); i++)
     if (i < plan->temporary_count || !is_shared(program, (struct tensor){TENSOR_STATE, i - plan->temporary_count}))
       program->element[i] = first_choice(program, i);

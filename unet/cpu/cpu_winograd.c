@@ -95,7 +95,7 @@ void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *
  * patches: transformed inputs [tiles][c / LANES][PLACES][LANES]; products: [tiles][vectors][PLACES][LANES], with as
  * many vectors as a matrix product has; zeros: PATCH pixels of zeros, for rows outside the picture. */
 struct block {
-  const struct winograd *op;
+  const struct conv3x3 *op;
   size_t first;
   int tiles;
   float *patches, *products, *zeros;
@@ -105,21 +105,21 @@ struct position {
   int n, y, x; /* picture, row and column of the tile's first output pixel */
 };
 
-static int rows_of(const struct winograd *op) {
+static int rows_of(const struct conv3x3 *op) {
   return op->h << op->upsample;
 }
 
-static int columns_of(const struct winograd *op) {
+static int columns_of(const struct conv3x3 *op) {
   return op->w << op->upsample;
 }
 
-static struct position tile_position(const struct winograd *op, size_t tile) {
+static struct position tile_position(const struct conv3x3 *op, size_t tile) {
   size_t across = (size_t)(columns_of(op) + TILE - 1) / TILE, down = (size_t)(rows_of(op) + TILE - 1) / TILE;
   return (struct position){(int)(tile / (across * down)), (int)(tile / across % down) * TILE,
                            (int)(tile % across) * TILE};
 }
 
-static int channels_of(const struct winograd *op) {
+static int channels_of(const struct conv3x3 *op) {
   return round_up(op->c, LANES);
 }
 
@@ -155,7 +155,7 @@ struct patch {
 };
 
 static struct patch locate_patch(const struct block *b, struct position at) {
-  const struct winograd *op = b->op;
+  const struct conv3x3 *op = b->op;
   size_t pixel_bytes = (size_t)op->c * dtype_size(op->x_dtype);
   const char *image = (const char *)op->x + (size_t)at.n * (size_t)op->h * (size_t)op->w * pixel_bytes;
   struct patch patch;
@@ -197,7 +197,7 @@ INLINE void load_channels(const struct patch *patch, const enum dtype dtype, int
 }
 
 static void load_patch(const struct block *b, int tile) {
-  const struct winograd *op = b->op;
+  const struct conv3x3 *op = b->op;
   const struct patch patch = locate_patch(b, tile_position(op, b->first + (size_t)tile));
   float *out = b->patches + (size_t)tile * PLACES * (size_t)channels_of(op);
   for (int c = 0; c < op->c; c += LANES, out += PLACES * LANES) {
@@ -252,7 +252,7 @@ INLINE void multiply_all(const float *a, size_t a_pitch, const float *b, int dep
 }
 
 static void multiply_places(const struct block *b, int first, int width) {
-  const struct winograd *op = b->op;
+  const struct conv3x3 *op = b->op;
   size_t a_pitch = (size_t)PLACES * (size_t)channels_of(op), columns = (size_t)(width * LANES);
   int rows = round_up(b->tiles, 2);
   for (size_t place = 0; place < PLACES; place++) {
@@ -278,7 +278,7 @@ struct corner {
 };
 
 static struct corner tile_corner(const struct block *b, int tile) {
-  const struct winograd *op = b->op;
+  const struct conv3x3 *op = b->op;
   struct position p = tile_position(op, b->first + (size_t)tile);
   size_t columns = (size_t)columns_of(op), c_out = (size_t)op->c_out;
   int down = rows_of(op) - p.y, across = columns_of(op) - p.x;
@@ -289,7 +289,7 @@ static struct corner tile_corner(const struct block *b, int tile) {
 /* Transforms and stores the results of a tile, for channels `c` to `c + count - 1`. m: the sums of products,
  * [PLACES][LANES]. plain: the activation is none or ReLU; whole:
  * all of the tile is inside the picture. */
-INLINE void store_channels(const struct winograd *op, const struct corner *to, const float *m, int c,
+INLINE void store_channels(const struct conv3x3 *op, const struct corner *to, const float *m, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);
   vec least = vec_set(op->act == ACT_RELU ? 0 : -INFINITY);
@@ -326,7 +326,7 @@ INLINE void store_channels(const struct winograd *op, const struct corner *to, c
 }
 
 static void store_tile(const struct block *b, int tile, int first, int width) {
-  const struct winograd *op = b->op;
+  const struct conv3x3 *op = b->op;
   struct corner to = tile_corner(b, tile);
   bool plain = op->act == ACT_NONE || op->act == ACT_RELU, whole = to.rows == TILE && to.columns == TILE;
   int step = width * LANES;
@@ -344,7 +344,7 @@ static void store_tile(const struct block *b, int tile, int first, int width) {
 
 /* Computes output channels `first` to `end` - 1 of a block. Both are numbers at which matrix products begin or end. */
 static void run_block(const struct block *b, int first, int end) {
-  const struct winograd *op = b->op;
+  const struct conv3x3 *op = b->op;
   for (int tile = 0; tile < b->tiles; tile++)
     load_patch(b, tile);
   for (int width; first < end; first += width * LANES) {
@@ -381,7 +381,7 @@ static int common_divisor(int a, int b) {
 /* Returns into how many ranges of output channels the work is divided. Weights that do not fit into the cache beside a
  * block are read from a slower one for each block. If they are divided among the threads, each reads only a part of
  * them; the price is that inputs are transformed once for each part. */
-static int parts_of(const struct winograd *op, int threads) {
+static int parts_of(const struct conv3x3 *op, int threads) {
   int columns = round_up(op->c_out, LANES), products = columns / (WIDE * LANES), most = columns / PART_LEAST;
   if ((size_t)PLACES * (size_t)channels_of(op) * (size_t)columns <= HEAVY_FLOATS || columns % (WIDE * LANES))
     return 1;
@@ -392,7 +392,7 @@ static int parts_of(const struct winograd *op, int threads) {
 }
 
 /* A block has as many tiles as fit into the cache, but few enough that all threads get about the same number. */
-static struct division divide(const struct winograd *op, size_t tiles, int threads) {
+static struct division divide(const struct conv3x3 *op, size_t tiles, int threads) {
   struct division d = {.parts = parts_of(op, threads)};
   size_t most = (size_t)tiles_most(channels_of(op)), share = (size_t)(threads / common_divisor(threads, d.parts));
   d.columns = d.parts > 1 ? round_up(op->c_out, LANES) / d.parts : op->c_out;
@@ -402,7 +402,7 @@ static struct division divide(const struct winograd *op, size_t tiles, int threa
   return d;
 }
 
-void KERNEL(cpu_winograd)(const struct winograd *op) {
+void KERNEL(cpu_winograd)(const struct conv3x3 *op) {
   int channels = channels_of(op);
   size_t tiles =
       (size_t)op->n * (size_t)((rows_of(op) + TILE - 1) / TILE) * (size_t)((columns_of(op) + TILE - 1) / TILE);
