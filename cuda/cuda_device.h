@@ -26,8 +26,8 @@
  *   libraries/          libraries that are opened at run time: cuBLASLt, cuDNN, NVML
  *   kernels/            the program's own kernels: product_sm90.cu (PRODUCT.md) and gemm.cu for products, window.cu for
  *                       3x3 convolutions, halo_sm90.cu and narrow*.cu for those with few channels, group_norm.cu and
- *                       layer_norm.cu (NORM.md), row_*.cu, block*.cu and norm_conv.cu for several ops at once (ROWS.md);
- *                       the names of the others say what they do
+ *                       layer_norm.cu (NORM.md), row_*.cu, block*.cu and norm_conv.cu for several ops at once
+ *                       (ROWS.md); the names of the others say what they do
  *
  * All runs execute on one compute stream, one after the other, so that programs may share working memory. While a
  * run is executed, the next frame's planes and the last run's pictures are copied on other streams.

@@ -40,8 +40,8 @@ using product_sm90::load_box;
 /* PAIR: bytes of a pair of pixels; TAP: bytes of the weights of one tap; BLOCKS: number of blocks of TAP bytes that the
  * weights of all convolutions take in shared memory, with those of zeros */
 enum { C = 32, CONVOLUTIONS = 3, PAIR = 4 * C, TAP = 2 * C * C, BLOCKS = 12 * CONVOLUTIONS + 1, BARRIER_TILE = 1 };
-/* STEPS: number of steps of a product's sum, of 16 values each; ALONE_BYTES: more than half of a multiprocessor's shared
- * memory */
+/* STEPS: number of steps of a product's sum, of 16 values each; ALONE_BYTES: more than half of the shared memory of a
+ * multiprocessor */
 enum { STEPS = 12 * C / 16, ALONE_BYTES = 120 << 10 };
 
 constexpr int round_up(int value, int to) {
