@@ -269,6 +269,8 @@ static int run_large_tiles(const struct op_test_options *options) {
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, bool blas, struct op_test_options options) {
   enum { PAIRS_FEWEST = 13 };
+  if (!options.apart) /* also pairs of more rows than the GPU takes at a time, which are apart where nothing is timed */
+    options.opened = opened_together;
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
   int fewest = sm90 ? 60 : 15; /* elsewhere there are fewer patterns */
   printf("%d launches of several ops\n", fused);
