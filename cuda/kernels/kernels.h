@@ -142,6 +142,12 @@ struct gemm_args {
   enum narrow_shape shape;
 };
 
+/* Returns true if the time row may be read two values at a time, as window.cu and narrow.cu do. It is part of a longer
+ * one, and begins at an odd place of it in networks with odd numbers of channels. */
+static inline bool time_in_pairs(const struct gemm_args *args) {
+  return (uintptr_t)args->time % 4 == 0;
+}
+
 /* Returns true if the tile args->tile can do this product; those of window.cu do some 3x3 convolutions alone. */
 bool gemm_takes(const struct gemm_args *args);
 /* Returns the number of tiles into which the result of a product is divided. A launch has one thread block for each

@@ -402,7 +402,7 @@ __global__ void __launch_bounds__(G::THREADS, G::BLOCKS) group_kernel(const __gr
 }
 
 bool in_groups(const struct gemm_args *args) {
-  return (args->c == 32 || args->c == 64) && args->columns == args->c && !args->gain.there &&
+  return (args->c == 32 || args->c == 64) && args->columns == args->c && !args->gain.there && time_in_pairs(args) &&
          (args->act == ACT_NONE || args->act == ACT_RELU);
 }
 

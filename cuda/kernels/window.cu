@@ -355,7 +355,7 @@ bool window_takes(const struct gemm_args *args) {
   const struct window_tile *tile = &window_tiles[args->tile - WINDOW_FIRST];
   bool strided = args->stride == 2 && tile->strided && !args->upsample && !args->quarters;
   return args->kernel == 3 && (args->stride == 1 || strided) && args->pad == 1 && args->c % tile->depth == 0 &&
-         args->c2 % tile->depth == 0 && args->act != ACT_GEGLU && !args->gain.there &&
+         args->c2 % tile->depth == 0 && args->act != ACT_GEGLU && !args->gain.there && time_in_pairs(args) &&
          args->splits <= (args->c + args->c2) / tile->depth && (tile->quarters || !args->quarters);
 }
 

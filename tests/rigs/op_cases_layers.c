@@ -488,16 +488,16 @@ static void build_few_channels(struct op_test *t, const void *argument) {
   test_output(t, x);
 }
 
-/* Convolutions that read their time projections from the middle row of a state. */
+/* Convolutions that read their time projections from the middle row of a state, the second from an odd place. */
 static void build_kept_times(struct op_test *t, const void *argument) {
-  struct tensor x = test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL);
-  struct tensor times = tensor_rows_of(test_state(t, 3, 1, 1, 56, ELEMENT_DEVICE), 1, 1);
+  struct tensor x = test_input(t, 1, 6, 6, 64, ELEMENT_DEVICE, FILL_NORMAL);
+  struct tensor times = tensor_rows_of(test_state(t, 3, 1, 1, 140, ELEMENT_DEVICE), 1, 1);
   (void)argument;
   for (int i = 0; i < 2; i++)
     x = plan_conv(&t->plan, "conv",
                   (struct op_conv){.x = x,
-                                   .weight = test_weight(t, 24, 3, x.c),
-                                   .time = tensor_channels(times, 8 + 24 * i, 24),
+                                   .weight = test_weight(t, 64, 3, x.c),
+                                   .time = tensor_channels(times, 8 + 67 * i, 64),
                                    .stride = 1,
                                    .pad = 1});
   test_output(t, x);
