@@ -36,19 +36,27 @@ static size_t packed(int c_out, int c_in) {
   return (size_t)TAPS * (size_t)c_in * (size_t)round_up(c_out, step_tiles(c_out) * COLUMNS);
 }
 
-/* Weights of output channels beyond c_out are 0. */
-static void pack(const float *weight, int c_out, int c_in, uint16_t *to) {
-  int count = step_tiles(c_out), step = count * COLUMNS;
-  for (int first = 0; first < c_out; first += step)
-    for (int tap = 0; tap < TAPS; tap++)
-      for (int c = 0; c < c_in; c += DEPTH)
-        for (int tile = 0; tile < count; tile++, to += BLOCK)
-          for (int k = 0; k < DEPTH; k++)
-            for (int n = 0; n < COLUMNS; n++) {
-              int out = first + tile * COLUMNS + n;
-              size_t at = ((size_t)out * TAPS + (size_t)tap) * (size_t)c_in + (size_t)(c + k);
-              to[k / 2 * 2 * COLUMNS + 2 * n + k % 2] = out < c_out ? f32_to_bf16(weight[at]) : 0;
-            }
+/* Packs the weights of a step, whose first output channel is `first`. Weights of output channels beyond c_out are 0. */
+static void pack_step(const float *weight, int c_out, int c_in, int first, uint16_t *to) {
+  int count = step_tiles(c_out);
+  for (int tap = 0; tap < TAPS; tap++)
+    for (int c = 0; c < c_in; c += DEPTH)
+      for (int tile = 0; tile < count; tile++, to += BLOCK)
+        for (int n = 0; n < COLUMNS; n++) {
+          int out = first + tile * COLUMNS + n;
+          uint16_t row[DEPTH] = {0};
+          size_t at = ((size_t)out * TAPS + (size_t)tap) * (size_t)c_in + (size_t)c;
+          for (int k = 0; out < c_out && k < DEPTH; k += LANES)
+            vec_put(row, DTYPE_BF16, (size_t)k, LANES, vec_load(weight + at + k));
+          for (int k = 0; k < DEPTH; k += 2)
+            memcpy(to + k * COLUMNS + 2 * n, row + k, 2 * sizeof *to);
+        }
+}
+
+static void pack(const float *weight, int c_out, int c_in, uint16_t *packed) {
+#pragma omp parallel for
+  for (int first = 0; first < c_out; first += step_tiles(c_out) * COLUMNS)
+    pack_step(weight, c_out, c_in, first, packed + (size_t)TAPS * (size_t)c_in * (size_t)first);
 }
 
 /* --- one thread's memory --- */
