@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "unet/cpu/cpu_dnnl.h"
+#include "unet/cpu/cpu_threads.h"
 #include "unet/cpu/cpu_tiles.h"
 #include "unet/plan/weights.h"
 
@@ -47,7 +48,7 @@ static void test_case(const struct cpu_tiles *tiles, size_t number) {
   float *weight = calloc((size_t)(out * 9 * c), sizeof *weight), *bias = calloc((size_t)out, sizeof *bias);
   void *y = calloc(elements + 1, sizeof(float));
   uint16_t *packed = aligned_alloc(64, (tiles->packed(out, c) * sizeof *packed + 63) / 64 * 64);
-  char *scratch = aligned_alloc(64, 256 * tiles->scratch(W, c));
+  char *scratch = aligned_alloc(64, THREADS_MOST * tiles->scratch(W, c));
   for (int i = 0; i < n * h * w * c; i++)
     x[i] = f32_to_bf16(value(&seed));
   for (size_t i = 0; i < elements; i++)
@@ -56,7 +57,7 @@ static void test_case(const struct cpu_tiles *tiles, size_t number) {
     weight[i] = value(&seed) / 8;
   for (int i = 0; i < out; i++)
     bias[i] = value(&seed);
-  memset(scratch, 0xff, 256 * tiles->scratch(W, c));
+  memset(scratch, 0xff, THREADS_MOST * tiles->scratch(W, c));
   tiles->pack(weight, out, c, packed);
   ((char *)y)[elements * dtype_size(cases[number].out)] = 77;
   tiles->conv(&(struct conv3x3){.x = x,
@@ -196,9 +197,9 @@ static void test_attention(const struct cpu_tiles *tiles, size_t number) {
                      .n2 = (size_t)(keys2 * c),
                      .scale = 1 / sqrtf((float)dim),
                      .packed = aligned_alloc(64, (size_t)(k_n * heads) * one * 4),
-                     .tiles = aligned_alloc(64, 256 * tile * 4)};
+                     .tiles = aligned_alloc(64, THREADS_MOST * tile * 4)};
   memset(a.packed, 0xff, (size_t)(k_n * heads) * one * 4);
-  memset(a.tiles, 0xff, 256 * tile * 4);
+  memset(a.tiles, 0xff, THREADS_MOST * tile * 4);
   tiles->attend(&a);
   for (int i = 0; i < n; i++)
     for (int head = 0; head < heads; head++)
@@ -238,6 +239,7 @@ static void test_units(void **state) {
 }
 
 int main(void) {
+  threads_set(threads_choose(0)); /* scratch memory is for THREADS_MOST threads */
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_units)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
