@@ -287,8 +287,7 @@ static struct corner tile_corner(const struct block *b, int tile) {
 }
 
 /* Transforms and stores the results of a tile, for channels `c` to `c + count - 1`. m: the sums of products,
- * [PLACES][LANES]. plain: the activation is none or ReLU; whole:
- * all of the tile is inside the picture. */
+ * [PLACES][LANES]. plain: the activation is none or ReLU; whole: all of the tile is inside the picture. */
 INLINE void store_channels(const struct conv3x3 *op, const struct corner *to, const float *m, int c,
                            const enum dtype dtype, const int count, const bool plain, const bool whole) {
   vec half[PATCH][TILE], bias = op->bias ? vec_get(op->bias, DTYPE_F32, (size_t)c, count) : vec_set(0);
