@@ -10,7 +10,8 @@
 int cpu_dnnl_open(struct cpu_device *device, struct error *err);
 void cpu_dnnl_close(struct cpu_device *device);
 /* cpu_dnnl_has_bf16 returns true if oneDNN can multiply bfloat16 numbers on this processor. cpu_dnnl_has_amx returns
- * true if the processor has matrix units (AMX) for bfloat16, which are much faster than anything in FP32. */
+ * true if the processor has matrix units (AMX) for bfloat16, which are much faster than anything in FP32, and the
+ * system lets this process use them. */
 bool cpu_dnnl_has_bf16(void);
 bool cpu_dnnl_has_amx(void);
 
