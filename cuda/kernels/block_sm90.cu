@@ -36,6 +36,9 @@ namespace block_sm90 {
 
 using namespace attention;
 using product_sm90::load_box;
+using product_sm90::load_matrices;
+using product_sm90::load_transposed;
+using product_sm90::store_transposed;
 
 /* PAIR: bytes of a pair of pixels; TAP: bytes of the weights of one tap; BLOCKS: number of blocks of TAP bytes that the
  * weights of all convolutions take in shared memory, with those of zeros */
@@ -130,27 +133,6 @@ template <int SPAN> __device__ __forceinline__ uint64_t operand(uint32_t lower, 
  * swizzle. */
 __device__ __forceinline__ uint32_t chunk_address(uint32_t stage, int pair, int chunk) {
   return stage + pair * PAIR + ((chunk ^ (pair & 7)) << 4);
-}
-
-/* Stores four 8x8 matrices of halves, transposed (stmatrix). Lane l gives the address of row l % 8 of matrix l / 8. */
-__device__ __forceinline__ void store_matrices(uint32_t row, const uint32_t (&m)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(m[0]),
-               "r"(m[1]), "r"(m[2]), "r"(m[3])
-               : "memory");
-}
-
-__device__ __forceinline__ void load_transposed(uint32_t row, uint32_t (&m)[4]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
-               : "r"(row)
-               : "memory");
-}
-
-__device__ __forceinline__ void load_matrices(uint32_t row, uint32_t (&m)[4]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
-               : "r"(row)
-               : "memory");
 }
 
 /* Returns two values as FP16, and 0 for negative ones. */
@@ -288,9 +270,8 @@ template <class S> struct worker {
       int row = warp * 16 + lane % 16, chunk = lane / 16, swizzle = row >> 1 & 3;
 #pragma unroll
       for (int i = 0; i < STEPS; i++)
-        load_matrices(m.weights(12 * STAGE + i / 8 * 4 + 3 - i / 2 % 4) + row * 2 * C +
-                          (((i % 2 * 2 + chunk) ^ swizzle) << 4),
-                      weights[i]);
+        load_matrices(weights[i], m.weights(12 * STAGE + i / 8 * 4 + 3 - i / 2 % 4) + row * 2 * C +
+                                      (((i % 2 * 2 + chunk) ^ swizzle) << 4));
     }
   }
 
@@ -326,7 +307,7 @@ template <class S> struct worker {
         float2 more = STAGE == 2 ? unpack2(residual[STAGE == 2 ? g : 0][i]) : make_float2(0, 0);
         four[i] = pack_positive(v[0] + bias[STAGE][i % 2] + more.x, v[1] + bias[STAGE][i % 2] + more.y);
       }
-      store_matrices(to[g], four);
+      store_transposed(to[g], four);
     }
     shared_fence();
   }
@@ -363,7 +344,7 @@ template <class S> struct worker {
     convolve<1>(to_second, [&] {
 #pragma unroll
       for (int g = 0; g < S::stores(2); g++)
-        load_transposed(input[g], residual[g]);
+        load_transposed(residual[g], input[g]);
       sync(); /* stage 2 will be where the input is */
       clear_outside<2>();
     });

@@ -112,6 +112,20 @@ __device__ __forceinline__ void store_two_matrices(uint32_t row, const uint32_t 
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(row), "r"(v[0]), "r"(v[1]) : "memory");
 }
 
+/* A load and a store of four matrices, transposed. Of each matrix the lane gets or gives element l / 4 of row 2 (l % 4)
+ * and element l / 4 of the next row. */
+__device__ __forceinline__ void load_transposed(uint32_t (&v)[4], uint32_t row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(row)
+               : "memory");
+}
+__device__ __forceinline__ void store_transposed(uint32_t row, const uint32_t (&v)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(v[0]),
+               "r"(v[1]), "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+
 } // namespace product_sm90
 
 #endif

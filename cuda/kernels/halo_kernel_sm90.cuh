@@ -43,21 +43,6 @@ template <class S> __device__ __forceinline__ int tap_distance(const params &p, 
   return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
 }
 
-/* Stores four 8x8 matrices of halves, transposed (stmatrix). Lane l gives the address of row l % 8 of matrix l / 8. Of
- * each matrix it has element l / 4 of row 2 (l % 4) and element l / 4 of the next row. */
-__device__ __forceinline__ void store_matrices(uint32_t row, const uint32_t (&m)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(m[0]),
-               "r"(m[1]), "r"(m[2]), "r"(m[3])
-               : "memory");
-}
-
-__device__ __forceinline__ void load_transposed(uint32_t row, uint32_t (&m)[4]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
-               : "r"(row)
-               : "memory");
-}
-
 /* A warpgroup's position in its sequence of tiles: number of the tile, and the stage (buffer in shared memory) and
  * barrier parity of its input. */
 template <class S> struct turn {
@@ -141,13 +126,13 @@ template <class S> struct consumer {
       uint32_t four[4] = {0, 0, 0, 0};
       uint32_t to = row + g * S::STACKED * STRIP * PIXEL;
       if (RESIDUAL)
-        load_transposed(to, four);
+        load_transposed(four, to);
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         const float *v = sum[g + i / 2] + i % 2 * 2;
         four[i] = finish(v[0], v[1], bias[i % 2], four[i]);
       }
-      store_matrices(to, four);
+      store_transposed(to, four);
     }
   }
 

@@ -13,6 +13,8 @@ namespace halo_sm90 {
 using namespace attention;
 using product_sm90::elect;
 using product_sm90::load_box;
+using product_sm90::load_transposed;
+using product_sm90::store_transposed;
 
 constexpr int STRIP = 8, GROUPS = 2, THREADS = GROUPS * 128 + 32;
 
