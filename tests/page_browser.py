@@ -19,18 +19,10 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "rigs"))
 import browser as rig
+from browser import until
 
-PATIENCE_S = 60
 WRITTEN = 8  # scenes of the file before any is saved
 PHONES = ((390, 844), (320, 568), (844, 390))
-
-
-def until(what, there):
-    end = time.monotonic() + PATIENCE_S
-    while not there():
-        if time.monotonic() > end:
-            raise SystemExit("never came true: " + what)
-        time.sleep(0.03)
 
 
 class Program:
@@ -57,6 +49,7 @@ class Program:
         self.port = int(re.search(r":(\d+)/", self.url)[1])
         until("the socket", (folder / "ipc.sock").exists)
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(rig.LIMIT_S)
         place = os.getcwd()
         os.chdir(folder)  # the name of a socket may be short only
         self.socket.connect("ipc.sock")
@@ -84,9 +77,9 @@ class Program:
 
     def wait(self, name, is_right):
         try:
-            until(name, lambda: is_right(self.get(name)))
+            until(f"the program's {name}", lambda: is_right(self.get(name)))
         except SystemExit as error:
-            raise SystemExit(f"{error}: {name} is {self.get(name)}")
+            raise SystemExit(f"{error}, which is {self.get(name)}")
 
     def end(self):
         self.process.terminate()
@@ -119,9 +112,9 @@ def scenes(page, program):
     program.wait("figures/shown", lambda count: count > 1)
     for number, strength in ((WRITTEN + 1, 0.3), (WRITTEN + 2, 0.7)):
         program.set("strength", strength)
-        second = int(time.time())
         page.tap("#scene-buttons [data-name=save-preset]")
         program.wait("scene-list", lambda scenes: len(scenes) == number)
+        second = int(time.time())
         until("another second, by which scenes are named", lambda: int(time.time()) != second)
     page.evaluate("document.getElementById('scene-list').scrollLeft = 1e6")  # pictures that are not seen are not loaded
     page.wait("((all) => all.length === 2 && all.every((each) => each.complete && each.naturalWidth > 0))"
@@ -175,7 +168,7 @@ def audience(page, program):
         height = page.evaluate("document.querySelector('header').offsetHeight")
         page.tap(f"#stage [data-name={name}]")
         program.wait(name, bool)
-        page.wait(f"{text('#badge')} === '{badge}' && {text('#alerts')}.startsWith('{badge}')")
+        page.wait(f"{text('#badge')} === '{badge}'", f"{text('#alerts')}.startsWith('{badge}')")
         if page.evaluate("document.getElementById('state').textContent = 'words '.repeat(100); "
                          "document.querySelector('header').offsetHeight") != height:
             raise SystemExit("alerts and notices move the page")
@@ -262,8 +255,8 @@ def first_screen(page, program):
     page.evaluate("scrollTo(0, 0)")
     for shown in (8, 1):
         program.set("shown-prompt", shown)
-        page.wait(f"document.querySelector('button[aria-label=\"show prompt {shown}\"]').offsetHeight > 0 && "
-                  f"values.get('shown-prompt') === {shown} && "
+        page.wait(f"document.querySelector('button[aria-label=\"show prompt {shown}\"]').offsetHeight > 0",
+                  f"values.get('shown-prompt') === {shown}",
                   "document.querySelector('#lead').getBoundingClientRect().bottom < "
                   "document.querySelector('#stage').getBoundingClientRect().top")
 
@@ -285,7 +278,7 @@ def shapes(page, pictures):
     page.wait("document.querySelectorAll('#all .row').length > 100")
     for width, height in PHONES:
         page.resize(width, height, True)
-        page.wait(f"innerWidth === {width} && matchMedia('(pointer: coarse)').matches")
+        page.wait(f"innerWidth === {width}", "matchMedia('(pointer: coarse)').matches")
         for what, script in (("too small", SMALL), ("cut off", CUT), ("without a name", UNNAMED)):
             found = page.evaluate(script)
             if found:
@@ -309,13 +302,15 @@ def two_pages(page, program):
         program.set("blend[3]", value / 1200)
     for session in (second, first):
         page.session = session
-        page.wait("values.get('mix') === 599 / 600 && "
+        page.wait("values.get('mix') === 599 / 600",
                   "document.querySelector('input[data-name=\"blend[3]\"]').value === '0.5'")
     page.touch("input[data-name=strength]", steps(60, 0))
+    page.wait("waiting.size === 0")  # the program has taken the last value of the bar, so that strength stays as it is
+    strength = f"values.get('strength') === {program.get('strength')}"
     page.session = second
-    until("both pages are alike", lambda: page.evaluate("values.get('strength')") == program.get("strength"))
-    page.ask("Page.reload")
-    page.wait(f"document.querySelectorAll('.row').length > 5 && values.get('strength') === {program.get('strength')}")
+    page.wait(strength)
+    page.load("Page.reload")
+    page.wait("document.querySelectorAll('.row').length > 5", strength)
     page.ask("Page.close")
     page.session = first
 
@@ -332,7 +327,7 @@ def lost_and_found(page, program, reverie, folder):
     os.kill(program.process.pid, signal.SIGCONT)
     page.wait(back)
     program.end()
-    page.wait(f"{lost} && {text('#figures')}.includes('not connected')")
+    page.wait(lost, f"{text('#figures')}.includes('not connected')")
     program = Program(reverie, folder, f"127.0.0.1:{program.port}")
     page.wait(back)
     page.tap("#stage [data-name=blackout]")
@@ -340,11 +335,11 @@ def lost_and_found(page, program, reverie, folder):
     program.end()
     page.wait(lost)
     program = Program(reverie, folder, f"0.0.0.0:{program.port}")
-    page.wait(f"{lost} && {text('#figures')}.includes('another address')")
+    page.wait(lost, f"{text('#figures')}.includes('another address')")
     here, token = f"http://127.0.0.1:{program.port}/", re.search("token=(.*)", program.url)[1]
     for wrong in ("", "?token=" + token[::-1]):
         try:
-            urllib.request.urlopen(here + wrong, timeout=PATIENCE_S)
+            urllib.request.urlopen(here + wrong, timeout=rig.LIMIT_S)
             raise SystemExit("the page is for everybody")
         except urllib.error.HTTPError as error:
             if error.code != 403:

@@ -3,15 +3,31 @@ commands are those of act below. Exits with 77 where there is no Chromium that s
 import base64
 import contextlib
 import json
+import math
 import os
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-PATIENCE_S = 60
-TAPS_MOST, TAP_S = 10, 5
+LIMIT_S = 540  # for all that a test waits for together: it ends what hangs, and a busy machine does not come near it
+END = time.monotonic() + LIMIT_S
+TAP_S = 20
+
+
+def until(what, there):
+    """Calls there() until it returns what is true. Where the time for the whole test is over before, the test fails, and
+    the line says what was missing."""
+    while not there():
+        if time.monotonic() > END:
+            raise SystemExit(f"still missing {LIMIT_S} s after the test began: {what}")
+        time.sleep(0.03)
+
+
+class Refused(SystemExit):
+    """Chromium does not do what it is asked."""
 
 
 class Browser:
@@ -45,8 +61,9 @@ class Browser:
             self.ask(domain + ".enable")
         return self.session
 
-    def receive(self):
+    def receive(self, what):
         while b"\0" not in self.rest:
+            until(what, lambda: select.select([self.incoming], [], [], 1)[0])
             more = os.read(self.incoming.fileno(), 65536)
             if not more and not self.started:
                 print("Chromium does not start here")
@@ -64,10 +81,10 @@ class Browser:
             message["sessionId"] = self.session
         self.out.write(json.dumps(message).encode() + b"\0")
         while True:
-            answer = self.receive()
+            answer = self.receive("Chromium's answer to " + method)
             if answer.get("id") == self.number:
                 if "error" in answer:
-                    raise SystemExit(f"{method}: {answer['error']}")
+                    raise Refused(f"{method}: {answer['error']}")
                 return answer["result"]
             self.note(answer)
 
@@ -85,12 +102,10 @@ class Browser:
             raise SystemExit(f"{script}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
-    def wait(self, script):
-        for _ in range(PATIENCE_S * 20):
-            if self.evaluate(script):
-                return
-            time.sleep(0.05)
-        raise SystemExit("never came true: " + script)
+    def wait(self, *states):
+        """Waits for each of these states of the page in turn, which are scripts."""
+        for state in states:
+            until(state, lambda: self.evaluate(state))
 
     def drag(self, name, share):
         """A finger or mouse on a bar, from where its knob is to a share of its length."""
@@ -111,22 +126,29 @@ class Browser:
     def tap(self, selector):
         """A finger that touches an element for a moment. On a busy machine the moment may become a long press, from which
         no click comes; then it taps again."""
-        for _ in range(TAPS_MOST):
-            self.evaluate("window.tapped = false; "
-                          "addEventListener('click', () => { window.tapped = true; }, { once: true, capture: true })")
-            self.touch(selector)
-            for _ in range(int(TAP_S / 0.02)):
-                if self.evaluate("window.tapped"):
-                    return
-                time.sleep(0.02)
-        raise SystemExit("no tap arrives at " + selector)
+        self.evaluate("window.tapped = false; "
+                      "addEventListener('click', () => { window.tapped = true; }, { once: true, capture: true })")
+        touched = -math.inf
+
+        def arrives():
+            nonlocal touched
+            if time.monotonic() - touched > TAP_S:
+                self.touch(selector)
+                touched = time.monotonic()
+            return self.evaluate("window.tapped")
+
+        until("a click from a tap on " + selector, arrives)
 
     def touch(self, selector, steps=((0, 0),)):
         """A finger on the middle of an element, then moved to each of the steps, in pixels from there, and lifted. By
-        the times of the events it moves slowly and rests at the end, so that the page does not roll on."""
+        the times of the events it moves slowly and rests at the end, so that the page does not roll on. Returns when the
+        page has seen it lifted."""
         x, y = self.evaluate(f"""(async () => {{ const element = document.querySelector({json.dumps(selector)});
             element.scrollIntoView({{block: 'center', inline: 'center'}});
             await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)));
+            window.lifted = false;
+            for (const end of ['pointerup', 'pointercancel'])
+              addEventListener(end, () => {{ window.lifted = true; }}, {{ once: true, capture: true }});
             const box = element.getBoundingClientRect();
             return [box.left + box.width / 2, box.top + box.height / 2]; }})()""")
         begin_s = time.time() - 0.1 * len(steps) - 1
@@ -135,6 +157,7 @@ class Browser:
                      timestamp=begin_s + 0.1 * number, touchPoints=[{"x": x + right, "y": y + down}])
         self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[],
                  timestamp=begin_s + 0.1 * len(steps) + (0.9 if len(steps) > 1 else 0))
+        until("the end of a touch of " + selector, lambda: self.evaluate("window.lifted"))
 
     def write(self, words):
         """Types words in place of those that the element with the focus has."""
@@ -145,9 +168,22 @@ class Browser:
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, text=text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
 
+    def load(self, method, **params):
+        """Asks for another page, or the same one anew, and waits until it is there instead of the one before."""
+        self.evaluate("window.isOld = true")
+        self.ask(method, **params)
+
+        def is_there():
+            try:
+                return self.evaluate("!window.isOld")
+            except Refused:  # the page went while it was asked
+                return False
+
+        until("the page that is loaded", is_there)
+
     def open(self, url):
         """Opens a page and waits until it is built."""
-        self.ask("Page.navigate", url=url)
+        self.load("Page.navigate", url=url)
         self.wait("document.querySelectorAll('input[type=range]').length > 5")
 
     def resize(self, width, height, phone):
