@@ -29,22 +29,22 @@ static const struct gemm_args linear_layer = {.n = 1,
                                              .pad = 1,
                                              .splits = 1};
 
-static void *ready_blas(void *opaque) {
+static void *init_blas(void *opaque) {
   struct cuda_device *device = cuda_enter(opaque);
   blas_product_destroy(blas_product_create(device->blas, &linear_layer, NULL, NULL, 0, NULL, WORKSPACE_BYTES));
   return NULL;
 }
 
-static void *ready_dnn(void *opaque) {
+static void *init_dnn(void *opaque) {
   struct cuda_device *device = cuda_enter(opaque);
   static const _Alignas(16) half_t bias[8];
   dnn_conv_destroy(dnn_conv_create(device->dnn, &convolution, bias, true, 0, NULL, WORKSPACE_BYTES));
   return NULL;
 }
 
-static void ready(struct cuda_device *device, enum library library, void *(*run)(void *opaque)) {
+static void start_init(struct cuda_device *device, enum library library, void *(*run)(void *opaque)) {
   struct library_threads *t = &device->libraries;
-  t->readies[library] = !pthread_create(&t->readying[library], NULL, run, device);
+  t->init_joinable[library] = !pthread_create(&t->init_threads[library], NULL, run, device);
 }
 
 static void *open_all(void *opaque) {
@@ -58,25 +58,25 @@ static void *open_all(void *opaque) {
   nvml_driver(device->nvml, device->driver, sizeof device->driver);
   t->status = tuner_open(&device->tuner, device, t->cache_dir, &t->err);
   if (t->status == 0 && device->dnn && tuner_has(device->tuner, &way_cudnn))
-    ready(device, LIBRARY_DNN, ready_dnn);
+    start_init(device, LIBRARY_DNN, init_dnn);
   if (t->status == 0 && device->blas && tuner_has(device->tuner, &way_cublaslt))
-    ready(device, LIBRARY_BLAS, ready_blas);
+    start_init(device, LIBRARY_BLAS, init_blas);
   return NULL;
 }
 
 void library_threads_begin(struct cuda_device *device, const char *cache_dir) {
   struct library_threads *t = &device->libraries;
   t->cache_dir = cache_dir;
-  t->opens = !pthread_create(&t->opening, NULL, open_all, device);
-  if (!t->opens)
+  t->open_joinable = !pthread_create(&t->open_thread, NULL, open_all, device);
+  if (!t->open_joinable)
     open_all(device);
 }
 
 int library_threads_opened(struct cuda_device *device, struct error *err) {
   struct library_threads *t = &device->libraries;
-  if (t->opens)
-    pthread_join(t->opening, NULL);
-  t->opens = false;
+  if (t->open_joinable)
+    pthread_join(t->open_thread, NULL);
+  t->open_joinable = false;
   if (t->status < 0 && err)
     *err = t->err;
   return t->status;
@@ -84,9 +84,9 @@ int library_threads_opened(struct cuda_device *device, struct error *err) {
 
 void library_threads_wait(struct cuda_device *device, enum library library) {
   struct library_threads *t = &device->libraries;
-  if (t->readies[library])
-    pthread_join(t->readying[library], NULL);
-  t->readies[library] = false;
+  if (t->init_joinable[library])
+    pthread_join(t->init_threads[library], NULL);
+  t->init_joinable[library] = false;
 }
 
 void library_threads_end(struct cuda_device *device) {
