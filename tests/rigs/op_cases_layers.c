@@ -273,6 +273,7 @@ static void build_norm(struct op_test *t, const void *argument) {
 
 static const struct norm_case norm_cases[] = {
     {1, 16, 16, 16, true, {.act = ACT_TANH3}},
+    {1, 16, 16, 4, true, {.act = ACT_TANH3}, FILL_NANS},
     {1, 1, 77, 256, false, LAYER},
     {2, 16, 16, 128, false, GROUP_SILU(32)},
     {1, 8, 8, 192, false, {.norm = NORM_GROUP, .groups = 32}},

@@ -13,6 +13,7 @@ enum fill {
   FILL_CONSTANT, /* all values are equal */
   FILL_ZEROS,    /* half of the values are 0 */
   FILL_TINY,     /* times 0.001 */
+  FILL_NANS,     /* a fifth of the values are no numbers; results must be no numbers where the reference's are */
 };
 
 enum { TEST_OPERANDS = 24, TEST_OUTPUTS = 6 };
@@ -35,6 +36,7 @@ struct op_test {
   struct frame frames[FRAMES_MAX];
   uint8_t *pixels[FRAMES_MAX];
   int frame_count;
+  bool has_nans;    /* true: an operand was filled with FILL_NANS */
   bool has_picture; /* true: the plan ends with OP_PIXELS_OUT */
   enum pixel_format output;
 };

@@ -212,9 +212,11 @@ INLINE vec vec_sigmoid(vec x) {
   return vec_reciprocal(1.0f + vec_exp(-x));
 }
 
-/* Computes 3 tanh(x / 3) with an absolute error of about 4e-7. */
+/* Computes 3 tanh(x / 3) with an absolute error of about 4e-7. A NaN stays a NaN, which vec_exp does not keep. */
 INLINE vec vec_tanh3(vec x) {
-  return 3.0f - 6.0f * vec_reciprocal(1.0f + vec_exp((2.0f / 3) * x));
+  vec y = 3.0f - 6.0f * vec_reciprocal(1.0f + vec_exp((2.0f / 3) * x));
+  vec_int nan = x != x;
+  return (vec)(((vec_int)x & nan) | ((vec_int)y & ~nan));
 }
 
 /* Computes GELU one lane after another: slowly, because no supported network has it in a convolution or norm. */
