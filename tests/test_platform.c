@@ -283,6 +283,24 @@ static void test_knows_the_machine(void **state) {
   assert_true(available > 0 && available <= total);
 }
 
+/* The system refuses matrix units that the processor does not have, and lets this process use those that it has. */
+static void test_asks_for_matrix_units(void **state) {
+  (void)state;
+  char line[8192];
+  bool there = false, told = false;
+  FILE *in = fopen("/proc/cpuinfo", "r");
+  while (in && fgets(line, sizeof line, in)) {
+    told |= !strncmp(line, "flags", 5);
+    there |= strstr(line, " amx_tile") != NULL;
+  }
+  if (in)
+    fclose(in);
+  if (!told)
+    skip();
+  assert_int_equal(platform_allow_amx(), there);
+  assert_int_equal(platform_allow_amx(), there); /* again */
+}
+
 static void test_knows_its_own_folder(void **state) {
   (void)state;
   char folder[1024], small[8];
@@ -342,6 +360,7 @@ int main(void) {
       cmocka_unit_test(test_memory_of_groups_version_1),
       cmocka_unit_test(test_finds_display_devices),
       cmocka_unit_test(test_knows_the_machine),
+      cmocka_unit_test(test_asks_for_matrix_units),
       cmocka_unit_test(test_knows_its_own_folder),
       cmocka_unit_test(test_copies_descriptors),
       cmocka_unit_test(test_opens_code),

@@ -114,6 +114,9 @@ void platform_sleep_exactly(void);
 /* Stores the processor's name ("AMD EPYC"), or "CPU" if it is unknown. */
 void platform_cpu_name(char *name, size_t size);
 int platform_processors(void);
+/* Asks the system to let this process use the processor's matrix units (AMX), which Linux does only then. Returns false
+ * if it refuses: the units are missing, or the system does not know them. */
+bool platform_allow_amx(void);
 /* Returns true if the machine has a display device (a graphics card, or a card that only computes) of this PCI vendor,
  * with or without a driver. root is put before the system's paths: "" except in tests. */
 bool platform_has_display(const char *root, unsigned vendor);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
 #include "unet/base/memory_room.h"
@@ -203,6 +204,15 @@ void platform_lock_init(pthread_mutex_t *lock) {
 void platform_sleep_exactly(void) {
 #ifdef __linux__
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+#endif
+}
+
+bool platform_allow_amx(void) {
+#if defined(__linux__) && defined(__x86_64__)
+  enum { ARCH_REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* headers older than Linux 5.16 have no names for them */
+  return !syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, TILE_DATA);
+#else
+  return true;
 #endif
 }
 

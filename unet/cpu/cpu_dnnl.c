@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/platform.h"
 #include "unet/cpu/cpu_dnnl.h"
 #include "unet/cpu/cpu_conv.h"
 #include "unet/cpu/cpu_fast.h"
@@ -66,7 +67,8 @@ bool cpu_dnnl_has_bf16(void) {
 }
 
 bool cpu_dnnl_has_amx(void) {
-  return has_isa(dnnl_cpu_isa_avx512_core_amx);
+  /* some versions of oneDNN look at the processor alone, and the first instruction would end the program */
+  return has_isa(dnnl_cpu_isa_avx512_core_amx) && platform_allow_amx();
 }
 
 void cpu_dnnl_close(struct cpu_device *device) {
