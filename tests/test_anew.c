@@ -18,7 +18,7 @@
 
 #define ROUND "REVERIE_TEST_ROUND"
 
-enum { ASKED = 130, NEVER_ASKED = 1, FAILED = 2, THREADS = 2, PATIENCE_MS = 5000, TRIES = 200 };
+enum { ASKED = 130, NEVER_ASKED = 1, FAILED = 2, THREADS = 2, PATIENCE_MS = 60000, TRIES = 200 };
 
 static atomic_bool stop;
 static atomic_int idling;

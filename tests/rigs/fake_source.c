@@ -22,7 +22,7 @@ struct fake {
 static struct fake_source_script script;
 static atomic_int openings, attempts, open_now, aheads, urgency;
 static _Thread_local int closed_here;
-static atomic_bool late, spares_gone;
+static atomic_bool late, spares_gone, close_held;
 static atomic_int spares_refused;
 static atomic_long readable;
 static atomic_llong begun_ns[BEGINNINGS];
@@ -33,6 +33,7 @@ void fake_source_begin(const struct fake_source_script *new_script) {
   openings = attempts = open_now = aheads = 0;
   late = script.late;
   spares_gone = false;
+  close_held = script.close_gated;
   spares_refused = 0;
   readable = 0;
   for (int i = 0; i < BEGINNINGS; i++)
@@ -57,6 +58,10 @@ int fake_source_spares_refused(void) {
 
 void fake_source_let_read(long frames) {
   readable += frames;
+}
+
+void fake_source_let_close(void) {
+  close_held = false;
 }
 
 int fake_source_openings(void) {
@@ -200,6 +205,8 @@ void source_interrupt(struct source *source) {
 void source_close(struct source **source) {
   if (*source) {
     usleep((useconds_t)script.close_ms * 1000);
+    while (close_held)
+      usleep(1000);
     open_now--;
     closed_here++;
     host_pictures_free(&((struct fake *)*source)->pictures);

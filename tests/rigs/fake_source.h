@@ -22,6 +22,7 @@ struct fake_source_script {
   long slow_every;
   int slow_ms;
   int close_ms;         /* milliseconds that closing takes */
+  bool close_gated;     /* true: closing does not return before fake_source_let_close is called */
   const char *hardware; /* name of the hardware that decodes; NULL: none */
 };
 
@@ -41,6 +42,7 @@ void fake_source_lose_spares(void);
 int fake_source_spares_refused(void);
 /* Allows this many more frames of each gated source to be read. */
 void fake_source_let_read(long frames);
+void fake_source_let_close(void);
 int fake_source_openings(void); /* returns how often a source was opened successfully */
 /* fake_source_attempts returns how often opening a source was tried, including failures; fake_source_open_now returns
  * how many sources are open. */
