@@ -1,9 +1,10 @@
 /* Opens NVIDIA's libraries and the tuning file on a thread of their own, while the GPU's context is made: to open
  * cuBLASLt takes 0.05 to 0.26 s, because it registers thousands of kernels. If the tuning file has choices of cuBLASLt
- * or cuDNN, one more thread for each of them initialises it while weights are loaded: it asks the library for a product,
- * so that it makes its handle and loads what it needs, 0.08 s each. The file has the choices of all models that ran on
- * this GPU, and which of them runs now is not known before the device is open. So a library may be initialised that is
- * not used: that costs a thread's time and some memory, and nobody waits for it before the device closes. */
+ * or cuDNN, one more thread for each of them initialises it while weights are loaded: it asks the library for a
+ * product, so that it makes its handle and loads what it needs, 0.08 s each. The file has the choices of all models
+ * that ran on this GPU, and which of them runs now is not known before the device is open. So a library may be
+ * initialised that is not used: that costs a thread's time and some memory, and nobody waits for it before the device
+ * closes. */
 #ifndef CUDA_LIBRARY_THREADS_H
 #define CUDA_LIBRARY_THREADS_H
 

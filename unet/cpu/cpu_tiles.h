@@ -21,8 +21,8 @@ struct cpu_tiles {
   void (*attend)(const struct attend *);
 };
 
-/* cpu_tiles_amx needs a processor with AMX for bfloat16, and a process that the system lets use it: cpu_dnnl_has_amx asks
- * for that. cpu_tiles_plain runs on every processor. */
+/* cpu_tiles_amx needs a processor with AMX for bfloat16, and a process that the system lets use it, for which
+ * cpu_dnnl_has_amx asks. cpu_tiles_plain runs on every processor. */
 extern const struct cpu_tiles cpu_tiles_amx, cpu_tiles_plain;
 
 #endif
