@@ -105,6 +105,14 @@ def unfold(page, name):
     page.wait(f"document.getElementById('{name}').open")
 
 
+def catch_up(page, program):
+    """Waits until the page has been sent all that was set until now: values come in the order of the moments at which
+    they were so."""
+    value = 0.25 if program.get("mix") != 0.25 else 0.75
+    program.set("mix", value)
+    page.wait(f"values.get('mix') === {value}")
+
+
 # --- what a finger does ---
 
 def scenes(page, program):
@@ -200,7 +208,9 @@ def waves(page, program):
     if refused:
         raise SystemExit(f"the page offers what a wave cannot move: {refused}")
     program.set("lfo[3]", None)
-    page.wait("document.querySelector('input[name=\"lfo[3].amount\"]').offsetHeight === 0")  # nothing moves any more
+    catch_up(page, program)  # the first that was asked for was nothing, too, and what comes late moves what is below
+    page.wait("values.get('lfo[3]') === null",
+              "document.querySelector('input[name=\"lfo[3].amount\"]').offsetHeight === 0")
 
 
 def corners(page, program):
