@@ -390,6 +390,14 @@ struct map_args {
 size_t map_scratch_bytes(enum map_kind kind, int w, int h);
 cudaError_t launch_map(const struct launch_queue *queue, const struct map_args *args);
 
+/* A second copy of what a launch makes, as the convolution behind it reads it: in y the activations of the values, which
+ * have c channels a pixel and there `pitch`, zeros from channel c on. y: NULL: there is no copy. */
+struct sample_copy {
+  half_t *y;
+  int c, pitch;
+  enum activation act;
+};
+
 /* Arguments of the ops of sample.cu (sampler, prompts, embeddings). Fields are named like the operands of the ops
  * (unet/plan/op_*.h). Pointers are to FP16, and noise is FP32, unless the field says otherwise. */
 struct sample_args {
@@ -436,6 +444,7 @@ struct sample_args {
   bool cos_first, mean;
   float scale, shift;
   struct product_gain gain;
+  struct sample_copy copy; /* launch_unet_input, launch_step: a second copy of y */
 };
 /* These functions and those below without a comment launch the kernel of the op with the same name: launch_embed does
  * OP_EMBED. */

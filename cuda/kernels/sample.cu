@@ -11,6 +11,22 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
+/* Writes value number i of y, and the copy of it (struct sample_copy). The copy is made of what y holds, which may have
+ * been rounded. */
+__device__ __forceinline__ void write_twice(const struct sample_args &p, size_t i, float v) {
+  element_write(p.y, p.y_type, i, v);
+  const struct sample_copy &copy = p.copy;
+  if (!copy.y)
+    return;
+  if (p.y_type == DTYPE_F16)
+    v = __half2float(__float2half_rn(v));
+  int channel = (int)(i % copy.c);
+  __half *pixel = copy.y + i / copy.c * copy.pitch;
+  pixel[channel] = __float2half_rn(copy.act == ACT_NONE ? v : activate(v, copy.act));
+  for (int c = copy.c; channel == 0 && c < copy.pitch; c++)
+    pixel[c] = __float2half_rn(0.0f);
+}
+
 /* Returns how many guidance rows (computations for one prompt each) `count` latents have. Does the same as
  * guidance_total of unet/plan/operands.h. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
@@ -321,7 +337,7 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
     v = repainted(p, p.kept_n == 1 ? i % p.count / channels : pixel);
   else if (p.image_rows >> row & 1)
     v = __half2float(p.image[pixel * p.c_image + image]);
-  element_write(p.y, p.y_type, i, v);
+  write_twice(p, i, v);
 }
 
 /* Returns value i of a latent's prediction after guidance, before guidance rescale. It is the sum of its guidance rows'
@@ -443,7 +459,7 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
     v += s.noise * p.noise[((size_t)step * p.together + blockIdx.y % p.together) * p.count + i];
   if (p.kept)
     v += look_back(p, s, i, s.keep_x * x + s.keep_model * model);
-  element_write(p.y, p.y_type, at, v);
+  write_twice(p, at, v);
 }
 
 template <typename Kernel>

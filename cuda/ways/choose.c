@@ -299,17 +299,39 @@ struct choice product_choose(struct cuda_device *device, const struct cuda_progr
   return find_best(device, program, product);
 }
 
-/* Saves a launch that pads the channels of a convolution's input. If the launch before is the kernel of OP_PIXELS_IN,
- * makes that kernel also write its pixels with channels padded to 8, as the convolution reads them. Returns false if
- * the input is made in another way. */
-static bool pad_pixels(struct launches *launches, const struct launch *prologue) {
-  const struct gather_args *g = &prologue->gather;
-  struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
-  if (!last || last->kind != LAUNCH_PIXELS_IN || prologue->kind != LAUNCH_GATHER || g->x != last->pixels.y || g->x2 ||
-      g->x_f32 || g->upsample || g->act != ACT_NONE || g->pitch != 8)
+/* Lets the kernel of OP_PIXELS_IN also write its pixels with channels padded to 8, if that is all that the gather does.
+ * Returns false if it is not. */
+static bool copy_pixels(struct pixels_args *pixels, const struct gather_args *g) {
+  if (g->x != pixels->y || g->x_f32 || g->act != ACT_NONE || g->pitch != 8)
     return false;
-  last->pixels.padded = g->y;
+  pixels->padded = g->y;
   return true;
+}
+
+/* Lets the kernel of OP_UNET_INPUT or OP_STEP also write what the gather would make of its result. Returns false if it
+ * makes something else. */
+static bool copy_sample(struct launch *launch, const struct gather_args *g) {
+  struct sample_args *args = &launch->sample.args;
+  bool able = launch->sample.enqueue == launch_unet_input || launch->sample.enqueue == launch_step;
+  if (!able || g->x != args->y || g->x_f32 != (args->y_type == DTYPE_F32) ||
+      (size_t)g->n * (size_t)g->h * (size_t)g->w * (size_t)g->c != (size_t)args->n * args->count)
+    return false;
+  args->copy = (struct sample_copy){g->y, g->c, g->pitch, g->act};
+  return true;
+}
+
+/* Saves the launch that makes a convolution's input (the gather of its prologue), if the op before can also write its
+ * result as the convolution reads it: it writes to scratch memory, which no launch between the two uses. Returns false
+ * if the op before cannot. */
+static bool copy_ahead(struct launches *launches, const struct product *product) {
+  const struct gather_args *g = &product->prologue.gather;
+  struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
+  if (product->prologue.kind != LAUNCH_GATHER || !product->follows || !last || last->op != product->prologue.op - 1 ||
+      g->x2 || g->upsample)
+    return false;
+  return last->kind == LAUNCH_PIXELS_IN ? copy_pixels(&last->pixels, g)
+         : last->kind == LAUNCH_SAMPLE  ? copy_sample(last, g)
+                                        : false;
 }
 
 int product_keep(const struct cuda_device *device, struct cuda_program *program, int index, const struct choice *choice,
@@ -341,7 +363,7 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
   struct product product;
   if (fill(device, program, plan, index, &product, err) < 0)
     return -1;
-  if (product.has_prologue && !pad_pixels(&program->launches, &product.prologue) &&
+  if (product.has_prologue && !copy_ahead(&program->launches, &product) &&
       launches_append(&program->launches, &product.prologue, err) < 0)
     return -1;
   return product_append(device, program, index, &product, err);

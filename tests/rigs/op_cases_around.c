@@ -425,6 +425,37 @@ static void build_loop(struct op_test *t, const void *argument) {
   t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};
 }
 
+struct convolved_case {
+  int n, c, steps; /* number of latents and of their channels; number of steps, more than one in a loop */
+};
+
+/* Steps between two convolutions: one reads the U-Net's input, the other the last step's latent. A device may make what
+ * a convolution reads, in another type, with an activation or with more channels, together with the op before. */
+static void build_convolved_steps(struct op_test *t, const void *argument) {
+  const struct convolved_case *c = argument;
+  struct plan *plan = &t->plan;
+  struct op_start start = {.z = test_input(t, c->n, 5, 7, c->c, ELEMENT_DEVICE, FILL_NORMAL),
+                           .noise = test_state(t, c->n, 5, 7, c->c, ELEMENT_PRECISE)};
+  struct op_conv model = {.weight = test_weight(t, c->c, 3, c->c), .stride = 1, .pad = 1};
+  struct op_conv last = {.weight = test_weight(t, 24, 3, c->c), .stride = 1, .pad = 1, .prologue.act = ACT_TANH3};
+  t->params.start_latent = 0.5f;
+  t->params.start_noise = 0.75f;
+  for (int i = 0; i < c->steps; i++)
+    t->params.step[i] = (struct step_params){.timestep = 499, .x = 0.75f, .model = factor(t, 0.25f)};
+  last.x = plan_start(plan, "start", start);
+  if (c->steps > 1)
+    plan_loop_begin(plan, c->steps);
+  model.x = plan_unet_input(plan, "input", (struct op_unet_input){.x = last.x, .y.n = c->n, .rows = 1});
+  plan_step(plan, "step", (struct op_step){.x = last.x, .model = plan_conv(plan, "model", model)});
+  if (c->steps > 1)
+    plan_loop_end(plan);
+  test_output(t, plan_conv(plan, "last", last));
+  test_output(t, last.x);
+}
+
+static const struct convolved_case convolved_cases[] = {{1, 4, 1},  {1, 16, 1}, {3, 4, 1},
+                                                        {2, 16, 1}, {1, 4, 3},  {2, 16, 2}};
+
 /* Several latents, each at its own step, or several at each step. */
 static void build_steps(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
@@ -477,6 +508,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("step", build_step, step_cases),
     OP_CASES("steps of several latents", build_steps, steps_cases),
     OP_CASES("step with earlier predictions", build_look_back, look_back_cases),
+    OP_CASES("steps between convolutions", build_convolved_steps, convolved_cases),
     OP_CASE("loop", build_loop),
     {NULL},
 };

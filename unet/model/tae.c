@@ -55,10 +55,10 @@ static struct tensor decode(const struct autoencoder *autoencoder, struct plan *
   const struct tae_config *config = &autoencoder->tae;
   struct net net = net_begin(plan, &autoencoder->weights);
   plan_enter(plan, "decoder.layers");
-  /* The clamp, 3 tanh(x / 3), is an op of its own, so that no convolution has to read the sampler's latents in FP32. */
-  struct tensor x = plan_norm(plan, "clamp", (struct op_norm){.x = latent, .prologue = {.act = ACT_TANH3}});
   int layer = 0, c = config->decoder_channels;
-  x = numbered_conv(&net, layer, (struct op_conv){.x = x, .act = ACT_RELU}, c, WITH_BIAS);
+  /* the clamp of the latent, 3 tanh(x / 3), has no number in the file's sequence of layers */
+  struct op_conv first = {.x = latent, .prologue = {.act = ACT_TANH3}, .act = ACT_RELU};
+  struct tensor x = numbered_conv(&net, layer, first, c, WITH_BIAS);
   layer += 2; /* in the file's numbering of layers, the activation is a layer of its own */
   for (int level = 0; level < config->levels - 1; level++) {
     for (int i = 0; i < config->decoder_blocks[level]; i++)
