@@ -13,15 +13,15 @@ __device__ __forceinline__ size_t thread_index() {
 
 /* Writes value number i of y, and the copy of it (struct sample_copy). The copy is made of what y holds, which may have
  * been rounded. */
-__device__ __forceinline__ void write_twice(const struct sample_args &p, size_t i, float v) {
+__device__ __forceinline__ void write_twice(const struct sample_args &p, unsigned i, float v) {
   element_write(p.y, p.y_type, i, v);
   const struct sample_copy &copy = p.copy;
   if (!copy.y)
     return;
   if (p.y_type == DTYPE_F16)
     v = __half2float(__float2half_rn(v));
-  int channel = (int)(i % copy.c);
-  __half *pixel = copy.y + i / copy.c * copy.pitch;
+  unsigned channels = (unsigned)copy.c, channel = i % channels;
+  __half *pixel = copy.y + (size_t)(i / channels) * copy.pitch;
   pixel[channel] = __float2half_rn(copy.act == ACT_NONE ? v : activate(v, copy.act));
   for (int c = copy.c; channel == 0 && c < copy.pitch; c++)
     pixel[c] = __float2half_rn(0.0f);
@@ -322,19 +322,21 @@ __device__ __forceinline__ float repainted(const struct sample_args &p, size_t p
 }
 
 __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_constant__ struct sample_args p) {
-  size_t i = thread_index();
+  /* 32 bits are enough for a latent, and dividing them takes a fraction of what 64 take */
+  unsigned i = (unsigned)thread_index(), count = (unsigned)p.count;
   wait_for_previous();
-  if (i >= p.count * p.n)
+  if (i >= count * p.n)
     return;
   int masks = p.kept_pixels != nullptr, channels = p.c + masks + p.c_image;
-  int copy = (int)(i / p.count), latent = index_of(p.rows, copy), row = row_of(p.rows, copy);
-  size_t pixel = latent * (p.count / channels) + i % p.count / channels;
+  int copy = (int)(i / count), latent = index_of(p.rows, copy), row = row_of(p.rows, copy);
+  unsigned within = i % count / channels;
+  size_t pixel = latent * (count / channels) + within;
   int channel = (int)(i % channels), image = channel - p.c - masks;
   float v = 0.0f;
   if (channel < p.c)
     v = element_read(p.x, p.x_type, pixel * p.c + channel);
   else if (image < 0)
-    v = repainted(p, p.kept_n == 1 ? i % p.count / channels : pixel);
+    v = repainted(p, p.kept_n == 1 ? within : pixel);
   else if (p.image_rows >> row & 1)
     v = __half2float(p.image[pixel * p.c_image + image]);
   write_twice(p, i, v);
@@ -459,7 +461,7 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
     v += s.noise * p.noise[((size_t)step * p.together + blockIdx.y % p.together) * p.count + i];
   if (p.kept)
     v += look_back(p, s, i, s.keep_x * x + s.keep_model * model);
-  write_twice(p, at, v);
+  write_twice(p, (unsigned)at, v);
 }
 
 template <typename Kernel>
