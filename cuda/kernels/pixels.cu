@@ -144,9 +144,16 @@ __device__ __forceinline__ float between(float first, float second, float part) 
   return (1.0f - part) * first + part * second;
 }
 
+/* Returns true if each output pixel shows exactly one source pixel. */
+__device__ __forceinline__ bool is_same_size(const struct geometry &g) {
+  return g.source_w == (float)g.dest_w && g.source_h == (float)g.dest_h && g.source_x == floorf(g.source_x) &&
+         g.source_y == floorf(g.source_y);
+}
+
 /* Fills v[r][i] with component i of the thread's pixel r, a mean over two by two samples at most. All samples are asked
- * for before the first one is used, as each takes several hundred clocks to come. */
-template <bool TEN_BITS>
+ * for before the first one is used, as each takes several hundred clocks to come. SAME_SIZE: is_same_size; then the
+ * first component, which is never of half size, has one sample for each pixel. */
+template <bool TEN_BITS, bool SAME_SIZE>
 __device__ __forceinline__ void means_of_four(const source &s, int x, int y, float v[ROWS_IN][3]) {
   two_samples across[2], down[2][ROWS_IN]; /* of the first component, and of the others, which lie alike */
   int sample[ROWS_IN][3][4];
@@ -166,6 +173,8 @@ __device__ __forceinline__ void means_of_four(const source &s, int x, int y, flo
       const uint8_t *upper = c.first + (size_t)down[k][r].first * c.pitch;
       const uint8_t *lower = c.first + (size_t)down[k][r].second * c.pitch;
       sample[r][i][0] = read_sample<TEN_BITS>(upper + first);
+      if (SAME_SIZE && i == 0)
+        continue;
       sample[r][i][1] = read_sample<TEN_BITS>(upper + second);
       sample[r][i][2] = read_sample<TEN_BITS>(lower + first);
       sample[r][i][3] = read_sample<TEN_BITS>(lower + second);
@@ -176,6 +185,9 @@ __device__ __forceinline__ void means_of_four(const source &s, int x, int y, flo
 #pragma unroll
     for (int r = 0; r < ROWS_IN; r++) {
       const int *four = sample[r][i], k = i > 0;
+      v[r][i] = (float)four[0];
+      if (SAME_SIZE && i == 0)
+        continue;
       float upper = between((float)four[0], (float)four[1], across[k].part);
       float lower = between((float)four[2], (float)four[3], across[k].part);
       v[r][i] = between(upper, lower, down[k][r].part);
@@ -225,9 +237,11 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   if (!has_few(s, s.part[0]) || !has_few(s, s.part[1]))
     means_of_many(s, x, y, v);
   else if (s.part[0].ten_bits)
-    means_of_four<true>(s, x, y, v);
+    means_of_four<true, false>(s, x, y, v);
+  else if (is_same_size(s.geometry))
+    means_of_four<false, true>(s, x, y, v);
   else
-    means_of_four<false>(s, x, y, v);
+    means_of_four<false, false>(s, x, y, v);
   /* Convert to R, G, B, or take black outside the rectangle that shows the source; scale to the network's range of
    * values and store. */
   const struct geometry &g = s.geometry;
