@@ -390,8 +390,8 @@ struct map_args {
 size_t map_scratch_bytes(enum map_kind kind, int w, int h);
 cudaError_t launch_map(const struct launch_queue *queue, const struct map_args *args);
 
-/* A second copy of what a launch makes, as the convolution behind it reads it: in y the activations of the values, which
- * have c channels a pixel and there `pitch`, zeros from channel c on. y: NULL: there is no copy. */
+/* A second copy of what a launch makes, as the convolution behind it reads it: in y the activations of the values,
+ * which have c channels a pixel and there `pitch`, zeros from channel c on. y: NULL: there is no copy. */
 struct sample_copy {
   half_t *y;
   int c, pitch;

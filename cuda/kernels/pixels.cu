@@ -127,9 +127,9 @@ __device__ float mean(const component &c, span x, span y) {
   return sum / ((x.high - x.low) * (y.high - y.low));
 }
 
-/* The two samples of a row, or of a column, that a span one sample long overlaps: their places, and the part of the span
- * that lies in the second. If each output pixel shows exactly one source pixel, that part is 0, and a mean of the two is
- * the first one, to the bit. */
+/* The two samples of a row, or of a column, that a span one sample long overlaps: their places, and the part of the
+ * span that lies in the second. If each output pixel shows exactly one source pixel, that part is 0, and a mean of the
+ * two is the first one, to the bit. */
 struct two_samples {
   int first, second;
   float part;
@@ -273,7 +273,8 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
 
 /* --- pixels out: from the network's output to a frame's planes --- */
 
-/* What all pixels of an output picture have in common. A thread block reads and calculates it once, in shared memory. */
+/* What all pixels of an output picture have in common. A thread block reads and calculates it once, in shared
+ * memory. */
 struct sink {
   component part[3];
   struct coding coding;
