@@ -246,6 +246,7 @@ static int prepare_prompt(struct preparation *p) {
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
   return append_sample(p, launch_prompt,
                        &(struct sample_args){.table = operand(p, o->slots, ROLE_MATRIX),
+                                             .note = tensor_exists(o->note) ? operand_whole(p, o->note) : NULL,
                                              .y = operand(p, o->y, ROLE_ANY),
                                              .count = tensor_elements(o->y) / (size_t)o->y.n,
                                              .n = o->y.n,

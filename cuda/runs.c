@@ -143,11 +143,11 @@ static int fill_buffer(struct cuda_device *device, struct cuda_program *program,
   }
   order->block.iteration = 0;
   order->block.run = *params;
+  order->block.changes = device_changes(&device->base);
   order->ups = order->downs = 0;
   order->end = buffer->end;
-  order->number = program->base.submitted + 1;
-  if (!order->number) /* the run's number has 32 bits and has wrapped around to 0, which is not allowed */
-    order->number = UINT32_MAX;
+  /* the run's number has 32 bits, and must not be 0 when it has wrapped around */
+  order->number = program->base.submitted + 1 ? program->base.submitted + 1 : UINT32_MAX;
   buffer->end->number = 0;
   return 0;
 }

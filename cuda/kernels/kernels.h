@@ -314,7 +314,8 @@ struct planes {
 struct run_block {
   struct run_params run;
   struct planes input[FRAMES_MAX], output[BATCH_MAX];
-  int iteration; /* number of the present iteration of the plan's loop, from 0; 0 outside the loop */
+  int iteration;    /* number of the present iteration of the plan's loop, from 0; 0 outside the loop */
+  uint32_t changes; /* device_changes when the run was submitted */
 };
 
 /* Enqueues the last kernel of an iteration of the plan's loop. It increments block->iteration, or resets it to 0 after
@@ -405,6 +406,8 @@ struct sample_args {
   const void *x;
   enum dtype x_type; /* element type of x: FP32 or FP16 */
   const half_t *image, *table, *position;
+  /* launch_prompt: what is in y, which then keeps its values from run to run; NULL: y is made in each run */
+  struct prompt_note *note;
   const float *noise;
   enum dtype model_type, reference_type;
   /* model: the network's predictions. reference: the prediction of residual guidance (operand `reference` of OP_GUIDE),
@@ -454,7 +457,7 @@ cudaError_t launch_guidance_embed(const struct launch_queue *queue, const struct
 cudaError_t launch_time_row(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args);
-cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args); /* prompt.cu */
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
 /* Does OP_BLOCKS, which rearranges square blocks of pixels to channels. Here w is the width of y; c and pitch are those
  * of x. */

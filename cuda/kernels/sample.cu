@@ -1,6 +1,6 @@
 /* Kernels whose work depends on a run's parameters: iterations of the loop, regions (ops that a run may skip),
- * embeddings, rows of the time embedding, blending of prompts, and the sampler's steps. All are small. They read the
- * parameters from device memory, so that captured graphs need no changes between runs. */
+ * embeddings, rows of the time embedding, and the sampler's steps. All are small. They read the parameters from device
+ * memory, so that captured graphs need no changes between runs. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -131,36 +131,6 @@ __global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ 
     element_write(p.y, p.y_type, row * p.count + i, element_read(p.y, p.y_type, (row - 1) * p.count + i));
   if (p.x)
     element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, i));
-}
-
-/* Blends prompts (OP_PROMPT). Each thread calculates WIDTH values: eight if p.count is a multiple of 8, else one. */
-template <int WIDTH>
-__global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__ struct sample_args p) {
-  size_t i = thread_index() * WIDTH;
-  wait_for_previous();
-  if (i >= p.count * p.n)
-    return;
-  const struct prompt_params &prompt = p.block->run.prompt[row_of(p.rows, (int)(i / p.count))];
-  float sum[WIDTH] = {};
-  for (int part = 0; part < PROMPTS_MAX; part++) {
-    float weight = prompt.weight[part];
-    if (weight == 0.0f)
-      break;
-    const __half *from = p.table + prompt.slot[part] * p.count + i % p.count;
-    /* Add this prompt's embedding times its weight. */
-    float v[WIDTH];
-    if constexpr (WIDTH == 8)
-      load8(from, v);
-    else
-      v[0] = __half2float(*from);
-#pragma unroll
-    for (int j = 0; j < WIDTH; j++)
-      sum[j] += weight * v[j];
-  }
-  if constexpr (WIDTH == 8)
-    store8(static_cast<__half *>(p.y) + i, sum);
-  else
-    static_cast<__half *>(p.y)[i] = __float2half_rn(sum[0]);
 }
 
 __global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__ struct sample_args p) {
@@ -505,12 +475,6 @@ cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sam
 
 cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, shift_kernel, args->count, args);
-}
-
-cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args) {
-  size_t count = args->count * args->n;
-  return args->count % 8 == 0 ? launch_over(queue, prompt_kernel<8>, count / 8, args)
-                              : launch_over(queue, prompt_kernel<1>, count, args);
 }
 
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args) {

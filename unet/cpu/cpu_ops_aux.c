@@ -57,12 +57,30 @@ static void mix_slot(float *y, const float *slot, float weight, bool adds, size_
       y[i] = weight * slot[i];
 }
 
+/* Returns true if the op's result, a state, already is the blend that this run wants. If it is not, notes that it
+ * becomes that. */
+static bool is_noted(const struct cpu_run *run, const struct op_prompt *op, struct guidance_rows rows) {
+  struct prompt_note *note = cpu_data(run->program, op->note);
+  const struct prompt_params *prompt = run->params->prompt;
+  size_t used = (size_t)(rows.first > rows.each ? rows.first : rows.each) * sizeof *prompt;
+  uint64_t slots = (uintptr_t)cpu_f32(run->program, op->slots);
+  uint32_t changes = device_changes(&run->program->device->base);
+  if (note->slots == slots && note->changes == changes && !memcmp(note->prompt, prompt, used))
+    return true;
+  note->slots = slots;
+  note->changes = changes;
+  memcpy(note->prompt, prompt, used);
+  return false;
+}
+
 static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_prompt *op = &node->op->prompt;
   const float *slots = cpu_f32(run->program, op->slots);
   float *y = cpu_f32(run->program, op->y);
   size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
   const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
+  if (tensor_exists(op->note) && is_noted(run, op, rows))
+    return;
   for (size_t r = 0; r < (size_t)op->y.n; r++) {
     const struct prompt_params *p = &run->params->prompt[guidance_row(rows, (int)r)];
     if (p->weight[0] == 0)

@@ -212,10 +212,13 @@ static void inject(const struct control *control, const struct control_place *pl
   net_end(&net);
 }
 
-static struct tensor text_of(const struct control_place *place, const struct control_moment *m) {
+static struct tensor text_of(const struct control *control, const struct control_place *place,
+                             const struct control_moment *m) {
   struct op_prompt op = m->prompt;
+  char whose[32];
+  snprintf(whose, sizeof whose, " of control %d", 1 + control->index);
   op.slots = m->keys;
-  return tensor_exists(m->keys) ? plan_prompt(place->plan, "prompt", op) : (struct tensor){0};
+  return tensor_exists(m->keys) ? unet_text(place->plan, whose, op) : (struct tensor){0};
 }
 
 void control_inject(const struct control *control, const struct control_place *place,
@@ -227,7 +230,7 @@ void control_inject(const struct control *control, const struct control_place *p
   begin_region(control, place);
   size_t mark = plan_enter(place->plan, "control %d", 1 + control->index);
   struct tensor time = unet_time_rows(place->plan, moment->times, moment->first, moment->count, place->loop);
-  struct tensor hint = for_rows(place, features->list[0]), text = text_of(place, moment);
+  struct tensor hint = for_rows(place, features->list[0]), text = text_of(control, place, moment);
   plan_leave(place->plan, mark);
   struct unet_call call = unet_begin(&control->body, place->plan, time, text);
   struct tensor own_mid = unet_down(&call, place->x, hint, &own);

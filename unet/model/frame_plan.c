@@ -177,7 +177,7 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
 static struct tensor texts_of(const struct denoising *d, int rows) {
   int all = rows == 1 ? 1 : frame_pictures(d->shape) * rows;
   const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
-  return plan_prompt(d->plan, "prompt", op);
+  return unet_text(d->plan, "", op);
 }
 
 /* Appends the sampler's steps, each with a call of the U-Net. A few steps are unrolled, because a GPU takes 3 to 5 us
@@ -256,7 +256,7 @@ static void denoise_batch(struct denoising *d) {
   d->reference = batch_reference(d);
   struct op_prompt prompt = call.prompt;
   prompt.slots = prompt_keys(d->model->keys, d->shape);
-  call.text = plan_prompt(d->plan, "prompt", prompt);
+  call.text = unet_text(d->plan, "", prompt);
   struct tensor y = guide(d, call_unet(d, &call), 0);
   struct op_step op = {.x = d->x, .model = y};
   if (d->shape->earlier)

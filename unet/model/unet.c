@@ -184,6 +184,15 @@ struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, 
               : tensor_rows_of(table, first, rows);
 }
 
+struct tensor unet_text(struct plan *plan, const char *whose, struct op_prompt op) {
+  char name[64], note[64];
+  snprintf(name, sizeof name, "text%s, %d rows", whose, op.y.n);
+  snprintf(note, sizeof note, "what is in text%s, %d rows", whose, op.y.n);
+  op.y = plan_state(plan, name, op.y.n, 1, op.slots.w, op.slots.c, ELEMENT_DEVICE);
+  op.note = plan_state(plan, note, 1, 1, 1, PROMPT_NOTE_VALUES, ELEMENT_WHOLE);
+  return plan_prompt(plan, "prompt", op);
+}
+
 struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text) {
   return (struct unet_call){.net = {.plan = plan, .weights = unet->weights},
                             .config = unet->config,

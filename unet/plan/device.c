@@ -52,6 +52,19 @@ void device_uncount_bytes(struct device *device, struct device_counters *counter
   pthread_mutex_unlock(&device->memory);
 }
 
+unsigned device_changes(struct device *device) {
+  pthread_mutex_lock(&device->memory);
+  unsigned changes = device->changes;
+  pthread_mutex_unlock(&device->memory);
+  return changes;
+}
+
+void device_count_change(struct device *device) {
+  pthread_mutex_lock(&device->memory);
+  device->changes++;
+  pthread_mutex_unlock(&device->memory);
+}
+
 void device_limit_memory(struct device *device, size_t bytes) {
   pthread_mutex_lock(&device->memory);
   device->memory_limit = bytes;
@@ -103,6 +116,17 @@ static struct frame describe_output(const struct plan *plan, enum pixel_format f
       output.height = pixels_out_h(&plan->ops[i].pixels_out);
     }
   return output;
+}
+
+static bool writes_resources(const struct plan *plan) {
+  for (int i = 0; i < plan->op_count; i++) {
+    struct tensor list[OPERANDS_MAX];
+    int count = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
+    for (int j = 0; j < count; j++)
+      if (list[j].space == TENSOR_RESOURCE)
+        return true;
+  }
+  return false;
 }
 
 static int count_frames(const struct plan *plan) {
@@ -325,6 +349,7 @@ int device_prepare(struct device *device, struct program **program, const struct
   (*program)->frames = count_frames(plan);
   (*program)->pictures = count_pictures(plan);
   (*program)->output = described;
+  (*program)->writes_resources = writes_resources(plan);
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
   /* The pool of pictures never becomes smaller again. So it is enlarged last, when all else that the program needs has
@@ -353,7 +378,10 @@ int device_submit(struct device *device, struct program *program, const struct r
   if (check_arguments(device, program, params, frames, err) < 0 ||
       take_pictures(&device->pictures, program, pictures, err) < 0)
     return -1;
-  if (device->impl->submit(device, program, params, frames, pictures, err) < 0) {
+  int status = device->impl->submit(device, program, params, frames, pictures, err);
+  if (program->writes_resources)
+    device_count_change(device);
+  if (status < 0) {
     release_pictures(pictures);
     return -1;
   }
@@ -399,7 +427,10 @@ int device_start_part(struct device *device, struct program *program, const stru
     return -1;
   if (program->started == 0 && check_arguments(device, program, params, NULL, err) < 0)
     return -1;
-  if (device->impl->start_part(device, program, params, program->started, merged, err) < 0) {
+  int status = device->impl->start_part(device, program, params, program->started, merged, err);
+  if (program->writes_resources)
+    device_count_change(device);
+  if (status < 0) {
     program->started = 0;
     return -1;
   }

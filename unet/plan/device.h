@@ -188,7 +188,7 @@ struct device {
   /* Lock that is held while a weight is loaded, copied or changed. It protects the device's weights, their versions,
    * and their copies in other layouts. A thread that needs both locks takes this one before `memory`. */
   pthread_mutex_t weights;
-  /* lock that protects memory_limit, brought_down, and the implementation's counters of memory */
+  /* lock that protects memory_limit, brought_down, changes, and the implementation's counters of memory */
   pthread_mutex_t memory;
   size_t memory_limit; /* largest number of bytes of device memory that may be allocated; 0: no limit */
   /* sizes_only, gives_up and gives_up_opaque are copies of the fields of device_options */
@@ -197,6 +197,7 @@ struct device {
   void *gives_up_opaque;
   /* bytes of frames that were copied to the host because they were in the memory of another device */
   size_t brought_down;
+  unsigned changes; /* what device_changes returns */
 };
 
 /* device_reads_in_place returns true if runs read this frame's planes where they are, in the device's memory.
@@ -223,6 +224,12 @@ int device_count_bytes(struct device *device, struct device_counters *counters, 
                        struct error *err);
 void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes);
 
+/* device_changes returns how often tensors were written that programs share, such as the slots of encoded prompts: by
+ * runs, by device_write, by changes of weights. Two runs that are submitted at the same number read the same slots.
+ * device_count_change counts a write, when it was submitted. Any thread may call them. */
+unsigned device_changes(struct device *device);
+void device_count_change(struct device *device);
+
 /* The beginning of every device's own struct of a program (a plan that the device has prepared). device_prepare first
  * calls the device's function `prepare`, which sets `parts` and `element`. After that device.c sets the other
  * fields. */
@@ -233,7 +240,8 @@ struct program {
   /* format and size of the pictures that OP_PIXELS_OUT writes, without addresses of planes; size 0: the plan has no
    * such op */
   struct frame output;
-  int pictures; /* number of pictures that each run of the program makes */
+  int pictures;          /* number of pictures that each run of the program makes */
+  bool writes_resources; /* true: an op of the program writes a resource, such as the slots of encoded prompts */
 
   /* The fields made, read, submitted and collected are changed by the thread that starts and collects runs. */
   /* pictures of the runs in flight: those of run number i are at index i modulo RUNS_IN_FLIGHT until it is collected */

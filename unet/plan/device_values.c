@@ -77,6 +77,7 @@ int device_update(struct device *device, const struct weight_change *changes, in
   pthread_mutex_lock(&device->weights);
   int status = update(device, changes, count, err);
   pthread_mutex_unlock(&device->weights);
+  device_count_change(device);
   return status;
 }
 
@@ -109,6 +110,7 @@ void device_merge_show(struct device *device) {
   pthread_mutex_lock(&device->weights);
   device->impl->merge_show(device);
   pthread_mutex_unlock(&device->weights);
+  device_count_change(device);
 }
 
 /* --- writing and reading tensors --- */
@@ -134,7 +136,9 @@ int device_write(struct device *device, struct program *program, struct tensor t
   if (tensor.space == TENSOR_RESOURCE && device->resources->list[tensor.index].kind == RESOURCE_WEIGHT)
     return error_set(err, STATUS_FAILED, "write: %s is a weight: weights are updated",
                      device->resources->list[tensor.index].name);
-  return device->impl->write(device, program, tensor, first, data, count, err);
+  int status = device->impl->write(device, program, tensor, first, data, count, err);
+  device_count_change(device);
+  return status;
 }
 
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
@@ -148,5 +152,7 @@ int device_read(struct device *device, struct program *program, struct tensor te
 int device_poison(struct device *device, struct program *program, struct error *err) {
   if (device_check_weights(device, "poison", err) < 0)
     return -1;
-  return device->impl->poison(device, program, err);
+  int status = device->impl->poison(device, program, err);
+  device_count_change(device);
+  return status;
 }

@@ -1,4 +1,5 @@
 #include "unet/plan/op_checks.h"
+#include "unet/plan/run.h"
 
 const char *op_check_embed(const struct op *op, int runs, struct op_result *y) {
   const struct op_embed *o = &op->embed;
@@ -57,6 +58,8 @@ const char *op_check_prompt(const struct op *op, int runs, struct op_result *y) 
   const struct op_prompt *o = &op->prompt;
   (void)runs;
   *y = (struct op_result){.n = o->y.n, .h = 1, .w = o->slots.w, .c = o->slots.c};
+  if (tensor_exists(o->note) && (o->y.space != TENSOR_STATE || tensor_elements(o->note) != PROMPT_NOTE_VALUES))
+    return "what is noted is not of a state, or has another shape";
   return has_rows(guidance_rows(o->first, o->rows, o->y.n), o->y.n) ? NULL : "the guidance rows are not all there";
 }
 

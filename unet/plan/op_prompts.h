@@ -84,10 +84,16 @@ struct op_shift {
 /* y = the prompts that each guidance row reads, blended: row r of y = sum over i of run.prompt[p].weight[i] *
  * slots[run.prompt[p].slot[i]]. For the first `first` rows p is r; after them p is (r - first) modulo `rows`. The sum
  * ends at the first weight of 0, and later slots are not read.
+ *
+ * With the operand `note`, y is a state as well, and the blend that an earlier run has left there is kept if it is this
+ * run's: with the same slots and weights, and with no write since then that may have changed a slot (device_changes).
  *   slots  [slots, 1, tokens, c]: encoded prompts
+ *   note   int32 [1, 1, 1, PROMPT_NOTE_VALUES]: a state that only ops with this y use, struct prompt_note (run.h): what
+ *          y is the blend of
  *   y      [n, 1, tokens, c]; the caller gives n as y.n: first plus a multiple of rows */
 #define OPERANDS_PROMPT(T, P)                                                                                          \
   T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
+  T(note, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE | OPERAND_WHOLE | OPERAND_OPTIONAL)                             \
   T(y, OPERAND_WRITE)
 struct op_prompt {
   OPERANDS(PROMPT)

@@ -33,6 +33,15 @@ struct prompt_params {
   float weight[PROMPTS_MAX];
 };
 
+/* What OP_PROMPT notes of the blend that is in its result (operand `note`). */
+struct prompt_note {
+  uint64_t slots;   /* address of the tensor `slots` in the device's memory */
+  uint32_t changes; /* device_changes when the run was submitted */
+  uint32_t done;    /* on a GPU: number of the kernel's thread blocks that are done; 0 between runs */
+  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* entries that the op does not read are undefined */
+};
+enum { PROMPT_NOTE_VALUES = sizeof(struct prompt_note) / sizeof(int32_t) };
+
 /* The parameters of one control: a map of the frame, and the control network that reads the map. */
 struct control_params {
   /* OP_INJECT and REGION_CONTROL: factor of the control network's output in each call of the U-Net */
