@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda/kernels/eight.h"
 #include "cuda/kernels/few.h"
 #include "cuda/libraries/libraries.h"
 
@@ -67,6 +68,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch_narrow(queue, &launch->gemm);
   case LAUNCH_FEW:
     return launch_few(queue, &launch->gemm);
+  case LAUNCH_EIGHT:
+    return launch_eight(queue, &launch->gemm);
   case LAUNCH_BLAS:
     return blas_product_launch(launch->blas, queue->stream);
   case LAUNCH_DNN:
@@ -172,6 +175,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_DETAIL] = "detail",
       [LAUNCH_ROW_PAIR] = "pair",
       [LAUNCH_FEW] = "few",
+      [LAUNCH_EIGHT] = "eight",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

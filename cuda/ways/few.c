@@ -1,11 +1,9 @@
-/* The way (implementation of a product) for 3x3 convolutions to very few channels (kernels/few.cu), on every GPU but
- * those of compute capability 9.0, which have kernels of their own for them. */
+/* The way (implementation of a product) for 3x3 convolutions to very few channels, on every GPU (kernels/few.cu). */
 #include "cuda/kernels/few.h"
 #include "cuda/ways/way.h"
 
 static bool fits(const struct cuda_device *device, const struct gemm_args *args) {
-  return !device->product.encode_tiled && few_supported(args) &&
-         few_shared_bytes(args) <= (int)device->properties.sharedMemPerBlockOptin;
+  return few_supported(args) && few_shared_bytes(args) <= (int)device->properties.sharedMemPerBlockOptin;
 }
 
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {

@@ -42,7 +42,7 @@ struct way;
 struct choice {
   const struct way *way;
   /* number of the way's variant. gemm: an enum gemm_tile; sm90: a product_index(); halo: an enum halo_tile; narrow: an
-   * enum narrow_shape; few: 0; cublaslt: index in the library's list of algorithms; cudnn: see cudnn.c */
+   * enum narrow_shape; few, eight: 0; cublaslt: index in the library's list of algorithms; cudnn: see cudnn.c */
   int index;
   /* number of thread blocks that share the sum of a tile; 1: none is shared. Only gemm and sm90 can split sums. */
   int splits;
@@ -71,7 +71,7 @@ struct way {
                 struct launches *launches, struct error *err);
 };
 
-extern const struct way way_gemm, way_sm90, way_halo, way_narrow, way_few, way_cublaslt, way_cudnn;
+extern const struct way way_gemm, way_sm90, way_halo, way_narrow, way_few, way_eight, way_cublaslt, way_cudnn;
 /* Not a way of one product, and so not in the list `ways`: two products and the norm between them in one launch
  * (pair.h), or two of three products as one (feed.h). Its choices say whether they are one. */
 extern const struct way way_pair;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-const struct way *const ways[WAYS] = {&way_gemm, &way_sm90,     &way_halo, &way_narrow,
-                                      &way_few,  &way_cublaslt, &way_cudnn};
+const struct way *const ways[WAYS] = {&way_gemm, &way_sm90,  &way_halo,     &way_narrow,
+                                      &way_few,  &way_eight, &way_cublaslt, &way_cudnn};
 
 const char *way_name(const struct way *way) {
   return launch_kind_name(way->kind);

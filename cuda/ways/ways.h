@@ -7,7 +7,7 @@
 
 /* All ways, in the order in which they are timed: of equally fast ones the first is chosen. The first way (gemm) can do
  * every product. */
-enum { WAYS = 7, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
+enum { WAYS = 8, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
 extern const struct way *const ways[WAYS];
 
 /* Returns the name of a way. It is the name of the way's kind of launch, such as "gemm". */

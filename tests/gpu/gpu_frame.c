@@ -371,7 +371,8 @@ static int slowest_first(const void *a, const void *b) {
 /* Describes a launch: its kernel, shape and op. */
 static void describe(const struct launch *launch, const struct op *op, char *out, size_t size) {
   char name[96], shape[96] = "";
-  const struct gemm_args *g = launch->kind == LAUNCH_GEMM || launch->kind == LAUNCH_NARROW || launch->kind == LAUNCH_FEW
+  const struct gemm_args *g = launch->kind == LAUNCH_GEMM || launch->kind == LAUNCH_NARROW ||
+                                      launch->kind == LAUNCH_FEW || launch->kind == LAUNCH_EIGHT
                                   ? &launch->gemm
                               : launch->kind == LAUNCH_PRODUCT ? &launch->product.gemm
                               : launch->kind == LAUNCH_HALO    ? &launch->halo.gemm

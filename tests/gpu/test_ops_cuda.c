@@ -186,6 +186,7 @@ static const struct forced_way {
     {"narrow, low tiles", {&way_narrow, NARROW_LOW, 1}},
     {"narrow, low, many tiles", {&way_narrow, NARROW_LOW, 1}, 2},
     {"few columns", {&way_few, 0, 1}},
+    {"eight channels", {&way_eight, 0, 1}},
     {"cuBLASLt 0", {&way_cublaslt, 0, 1}},
     {"cuBLASLt 1", {&way_cublaslt, 1, 1}},
     {"cuDNN fused", {&way_cudnn, 0, 1}},
@@ -350,8 +351,6 @@ static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, 
     return "cuBLASLt is not there";
   if ((way->choice.way == &way_sm90 || way->choice.way == &way_halo) && !sm90)
     return "the GPU is not of compute capability 9.0, or the build not for it";
-  if (way->choice.way == &way_few && sm90)
-    return "GPUs of compute capability 9.0 have other kernels for them";
   return way->choice.way == &way_cudnn && !dnn ? "cuDNN is not there" : NULL;
 }
 

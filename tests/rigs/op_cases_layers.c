@@ -116,6 +116,9 @@ static const struct conv_case conv_cases[] = {
     {2, 43, 37, 3, 0, 64, .bias = true},
     {1, 90, 11, 4, 0, 32, .bias = true, .act = ACT_RELU},
     {1, 37, 12, 8, 0, 64, .bias = true, .act = ACT_RELU, .residual = true},
+    {1, 21, 35, 4, 0, 320, .bias = true},
+    {3, 6, 17, 7, 0, 160, .bias = true, .time = true, .residual = true},
+    {2, 64, 64, 4, 0, 64, .act = ACT_RELU},
     {2, 41, 23, 64, 0, 3, .bias = true},
     {1, 70, 19, 64, 0, 8, .bias = true, .act = ACT_RELU},
     {3, 17, 35, 32, 0, 4, .time = true},
@@ -295,6 +298,7 @@ static const struct norm_case norm_cases[] = {
     {1, 8, 8, 64, false, GROUP_SILU(8), FILL_ZEROS},
     /* on a GPU: clusters of thread blocks of every size, and cases that need two launches */
     {1, 64, 64, 80, false, GROUP_SILU(8)},
+    {1, 64, 64, 240, false, GROUP_SILU(8), FILL_OFFSET},
     {1, 43, 47, 240, false, {.norm = NORM_GROUP, .groups = 8}},
     {1, 37, 41, 160, false, GROUP_SILU(8), FILL_OFFSET},
     {1, 12, 16, 1280, false, GROUP_SILU(32)},
