@@ -157,9 +157,9 @@ struct preparing {
    * same time. A thread that needs base.weights as well locks this lock first. */
   pthread_mutex_t lock;
   struct launch_queue queue; /* the queue (CUDA stream) on which candidate kernels are timed and graphs are captured */
-  /* Streams on which parts of a graph are captured: the body of the plan's loop, and the bodies of conditional nodes
-   * (ops that a run may skip). */
-  cudaStream_t loop_body, region_body;
+  /* Streams on which parts of a graph are captured: the body of the plan's loop, the bodies of conditional nodes (ops
+   * that a run may skip), and launches that run at the same time as others, outside the loop and in it. */
+  cudaStream_t loop_body, region_body, beside, loop_beside;
   /* event that is recorded after the last copy of weights to the device; timing trials wait for it */
   cudaEvent_t loaded;
   /* Device memory in which candidate kernels of convolutions and linear layers are timed: a workspace for partial

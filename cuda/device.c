@@ -40,7 +40,8 @@ static int open_streams(struct cuda_device *device, struct error *err) {
   struct preparing *preparing = &device->preparing;
   cudaStream_t *streams[] = {
       &device->queue.stream,       &device->upload,          &device->download,     &device->memory,
-      &device->loads.queue.stream, &preparing->queue.stream, &preparing->loop_body, &preparing->region_body};
+      &device->loads.queue.stream, &preparing->queue.stream, &preparing->loop_body, &preparing->region_body,
+      &preparing->beside,          &preparing->loop_beside};
   enum { STREAMS = sizeof streams / sizeof streams[0], WITH_FRAMES = 5 };
   cudaEvent_t *events[] = {&device->shadow_ready, &device->published, &preparing->loaded};
   int least = 0, greatest = 0;
@@ -89,7 +90,7 @@ static void destroy(struct device *base) {
   struct preparing *preparing = &device->preparing;
   cudaStream_t streams[] = {device->queue.stream,       device->upload,          device->download,
                             device->loads.queue.stream, preparing->queue.stream, preparing->loop_body,
-                            preparing->region_body};
+                            preparing->region_body,     preparing->beside,       preparing->loop_beside};
   enum { STREAMS = sizeof streams / sizeof streams[0] };
   for (int i = 0; i < STREAMS; i++)
     if (streams[i]) {

@@ -222,13 +222,13 @@ static int other_create(struct cuda_device *device, struct cuda_program *program
   return status;
 }
 
-static int graphs_create_without(struct cuda_device *device, const struct cuda_program *program,
-                                 const struct launches *launches, unsigned without, struct graphs *graphs,
-                                 struct error *err) {
+/* Makes the graphs of all parts of a run. recorded: what they have in common. */
+static int graphs_create_parts(struct cuda_device *device, const struct recording *recorded, cudaGraphExec_t *graph,
+                               struct error *err) {
   const struct launch_queue *queue = &device->preparing.queue;
-  cudaGraphExec_t *graph = graphs->without[without];
-  for (int part = 0; part < program->base.parts; part++) {
-    const struct recording recording = {program, launches, part, without, NULL};
+  for (int part = 0; part < recorded->program->base.parts; part++) {
+    struct recording recording = *recorded;
+    recording.part = part;
     if (device_check_wanted(&device->base, err) < 0)
       return -1;
     graph[part] = graph_capture(device, queue, record_part, &recording, err);
@@ -255,20 +255,39 @@ static bool deserves_graph(unsigned without, unsigned may) {
   return !(without & others) || left <= 1 || __builtin_popcount(others) <= 3;
 }
 
+/* Makes the graphs that leave out the same parts of the plan. A control that is always on needs no conditional nodes,
+ * which take 30 us of a frame; but its map may be shown while its network adds nothing, and steps may differ. */
+static int graphs_create_without(struct cuda_device *device, struct recording *recording, struct graphs *graphs,
+                                 struct error *err) {
+  recording->exact = false;
+  if (graphs_create_parts(device, recording, graphs->without[recording->without], err) < 0)
+    return -1;
+  recording->exact = recording_decides(recording);
+  return recording->exact ? graphs_create_parts(device, recording, graphs->exact[recording->without], err) : 0;
+}
+
 static int graphs_create(struct cuda_device *device, const struct cuda_program *program,
                          const struct launches *launches, struct graphs *graphs, struct error *err) {
   unsigned may = plan_may_idle(program->base.plan);
-  for (unsigned without = 0; device->use_graph && without < IDLE_SETS; without++)
-    if (deserves_graph(without, may) && graphs_create_without(device, program, launches, without, graphs, err) < 0)
+  for (unsigned without = 0; device->use_graph && without < IDLE_SETS; without++) {
+    struct recording recording = {.program = program, .launches = launches, .without = without};
+    if (deserves_graph(without, may) && graphs_create_without(device, &recording, graphs, err) < 0)
       return -1;
+  }
   return 0;
+}
+
+static void graph_destroy(cudaGraphExec_t graph) {
+  if (graph)
+    cudaGraphExecDestroy(graph);
 }
 
 static void graphs_destroy(const struct graphs *graphs) {
   for (int without = 0; without < IDLE_SETS; without++)
-    for (int part = 0; part < PARTS_MAX; part++)
-      if (graphs->without[without][part])
-        cudaGraphExecDestroy(graphs->without[without][part]);
+    for (int part = 0; part < PARTS_MAX; part++) {
+      graph_destroy(graphs->without[without][part]);
+      graph_destroy(graphs->exact[without][part]);
+    }
 }
 
 /* Waits until the device has done all work that preparing a program has enqueued, so that the program can run or be

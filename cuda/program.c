@@ -119,3 +119,21 @@ void *tensor_data_either(struct cuda_device *device, const struct cuda_program *
   *type = element.type;
   return element_is(element, DTYPE_F32) || element_is(element, DTYPE_F16) ? data : refuse(element, err);
 }
+
+/* --- the next run --- */
+
+const struct run_params *program_next_params(const struct cuda_program *program) {
+  return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
+}
+
+cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
+  const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
+  const struct run_params *params = program_next_params(program);
+  unsigned idle = run_idles(program->base.plan, params), best = 0;
+  if (graphs->exact[idle][part] && run_is_exact(program->base.plan, params))
+    return graphs->exact[idle][part];
+  for (unsigned without = 1; without <= idle; without++)
+    if (!(without & ~idle) && graphs->without[without][part] && __builtin_popcount(without) > __builtin_popcount(best))
+      best = without;
+  return graphs->without[best][part];
+}

@@ -14,9 +14,11 @@ enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 };
 /* A program's launches as CUDA graphs. A run may be started in several parts, one after the other; without[i][part] is
  * the graph of part number `part`, for runs that leave out the groups of ops whose bits are set in i (IDLE_CONTROL and
  * others in unet/plan/run.h). NULL: there is no such graph; one that leaves out less is used instead or, if without[0]
- * is NULL as well, launches are enqueued one by one. */
+ * is NULL as well, launches are enqueued one by one. exact[i][part] is the same, but only for runs that execute all
+ * other ops of the plan in every iteration (run_is_exact), so that it has no conditional nodes. NULL: without[i][part]
+ * has none either, or there is no such graph. */
 struct graphs {
-  cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
+  cudaGraphExec_t without[IDLE_SETS][PARTS_MAX], exact[IDLE_SETS][PARTS_MAX];
 };
 
 /* The buffers and events of a run. A program has two, because two of its runs may be in flight. */
@@ -115,8 +117,11 @@ static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
 
+/* Returns the parameters of the run that is started next, in the run's buffer. */
+const struct run_params *program_next_params(const struct cuda_program *program);
 /* Returns the graph for one part of the next run. Of all graphs for it, this one leaves out most of what the run does
- * not need. NULL: launches are enqueued one by one. other: true if the graph must read the second set of weights. */
+ * not need, and has no conditional nodes if the run needs none. NULL: launches are enqueued one by one. other: true if
+ * the graph must read the second set of weights. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other);
 
 /* Returns the address of a scratch area (working memory of one op) for the launch that is being created. Launches that

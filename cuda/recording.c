@@ -1,7 +1,8 @@
 /* Enqueues or captures a run's launches. A loop's launches are captured once, as the body of a node that the GPU
  * repeats. So fifty iterations are prepared as fast as one, and a run is still one launch of a graph. Regions (ops that
  * a run may skip) are bodies of conditional nodes. The GPU itself evaluates their conditions: one small kernel does so
- * for all regions in a range of launches. */
+ * for all regions in a range of launches. Graphs for exact runs have no such nodes: there the launches of regions are
+ * nodes like all others. */
 #include "cuda/recording.h"
 
 #include <stdlib.h>
@@ -30,11 +31,10 @@ static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphCon
 
 enum { AFTER_MAX = 8 };
 
-/* Adds a conditional node that depends on everything captured so far, and on the node `also` unless that is NULL. What
- * is captured next does not depend on the new node. */
-static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
-                            cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
-                            cudaGraph_t *body) {
+/* Adds a node that depends on everything captured so far, and on the node `also` unless that is NULL. What is captured
+ * next does not depend on the new node. params NULL: the node is empty. */
+static cudaError_t add_node(cudaStream_t stream, struct cudaGraphNodeParams *params, cudaGraphNode_t also,
+                            cudaGraphNode_t *node) {
   enum cudaStreamCaptureStatus capturing;
   cudaGraph_t graph;
   const cudaGraphNode_t *before;
@@ -42,8 +42,6 @@ static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeTy
   cudaGraphNode_t after[AFTER_MAX];
   cudaGraphEdgeData data[AFTER_MAX] = {0};
   size_t count;
-  struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional,
-                                       .conditional = {.handle = handle, .type = type, .size = 1}};
   cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
   if (status == cudaSuccess && count >= AFTER_MAX)
     status = cudaErrorNotSupported;
@@ -53,21 +51,42 @@ static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeTy
   }
   if (status == cudaSuccess && also)
     after[count++] = also;
-  if (status == cudaSuccess)
-    status = cudaGraphAddNode(node, graph, after, data, count, &params);
+  if (status != cudaSuccess)
+    return status;
+  return params ? cudaGraphAddNode(node, graph, after, data, count, params)
+                : cudaGraphAddEmptyNode(node, graph, after, count);
+}
+
+static cudaError_t add_conditional(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
+                                   cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
+                                   cudaGraph_t *body) {
+  struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional,
+                                       .conditional = {.handle = handle, .type = type, .size = 1}};
+  cudaError_t status = add_node(stream, &params, also, node);
   if (status == cudaSuccess)
     *body = params.conditional.phGraph_out[0];
   return status;
+}
+
+/* Makes all that is captured next depend on this node alone. */
+static cudaError_t go_on_behind(cudaStream_t stream, cudaGraphNode_t node) {
+  return cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies);
 }
 
 /* Adds a conditional node on which all that is captured next depends. */
 static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
                                cudaGraphConditionalHandle handle, cudaGraph_t *body) {
   cudaGraphNode_t node;
-  cudaError_t status = add_node(stream, type, handle, NULL, &node, body);
-  return status == cudaSuccess
-             ? cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies)
-             : status;
+  cudaError_t status = add_conditional(stream, type, handle, NULL, &node, body);
+  return status == cudaSuccess ? go_on_behind(stream, node) : status;
+}
+
+/* Adds an empty node on which all that is captured next depends. A kernel behind it waits until all before it is over,
+ * where a kernel behind two others might be let in early (programmatic launch), which is for one alone. */
+static cudaError_t append_empty(cudaStream_t stream) {
+  cudaGraphNode_t node;
+  cudaError_t status = add_node(stream, NULL, NULL, &node);
+  return status == cudaSuccess ? go_on_behind(stream, node) : status;
 }
 
 static cudaError_t begin_body(cudaStream_t stream, cudaGraph_t body) {
@@ -121,7 +140,9 @@ struct region_nodes {
   /* A region (ops that a run may skip) has two conditional nodes; these are the handles of their conditions. handle[0]:
    * node with the launches that run at the same time as launches outside the region; handle[1]: node with all others */
   cudaGraphConditionalHandle handle[2];
-  cudaGraphNode_t parallel;
+  cudaGraphNode_t parallel; /* the first of the two nodes */
+  /* for exact runs: event after the launches that run at the same time as launches outside the region; NULL: none */
+  cudaEvent_t done;
 };
 
 /* A range of launches that contains regions (ops that a run may skip), and what is known of it while it is recorded. */
@@ -172,9 +193,28 @@ static cudaError_t capture_parallel(struct stretch *s, int i) {
   struct region_nodes *nodes = &s->nodes[i];
   cudaGraph_t body;
   cudaError_t status =
-      add_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[0], s->last, &nodes->parallel, &body);
+      add_conditional(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[0], s->last, &nodes->parallel, &body);
   s->last = nodes->parallel;
   return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].parallel_end) : status;
+}
+
+/* Does the same for exact runs: the launches are nodes of the graph itself, captured on a stream of their own. This
+ * stream takes part in one capture only, which is why the loop's body has another one. */
+static cudaError_t capture_beside(const struct stretch *s, int i) {
+  const struct preparing *p = &s->device->preparing;
+  cudaEvent_t *done = &s->nodes[i].done;
+  struct launch_queue beside = *s->queue;
+  beside.stream = s->queue->stream == p->loop_body ? p->loop_beside : p->beside;
+  cudaError_t status = cudaEventCreateWithFlags(done, cudaEventDisableTiming);
+  if (status == cudaSuccess)
+    status = cudaEventRecord(*done, s->queue->stream);
+  if (status == cudaSuccess)
+    status = cudaStreamWaitEvent(beside.stream, *done, 0);
+  if (status == cudaSuccess)
+    status = append_empty(beside.stream);
+  if (status == cudaSuccess)
+    status = enqueue(s->device, &beside, s->r, s->regions[i].first, s->regions[i].parallel_end);
+  return status == cudaSuccess ? cudaEventRecord(*done, beside.stream) : status;
 }
 
 /* Captures launches `first` to `end - 1`, none of which is in a region (ops that a run may skip). Regions may have ops
@@ -184,11 +224,21 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
   for (int at = first; status == cudaSuccess && at < end; at++) {
     for (int i = 0; status == cudaSuccess && i < s->count; i++)
       if (s->regions[i].parallel_end && s->regions[i].parallel_with == at)
-        status = capture_parallel(s, i);
+        status = s->r->exact ? capture_beside(s, i) : capture_parallel(s, i);
     if (status == cudaSuccess)
       status = enqueue(s->device, s->queue, s->r, at, at + 1);
   }
   return status;
+}
+
+/* Captures those launches of region number i (ops that exact runs do not skip) that do not run at the same time as
+ * others. They wait for those that do. */
+static cudaError_t capture_behind(const struct stretch *s, int i) {
+  cudaError_t status = cudaStreamWaitEvent(s->queue->stream, s->nodes[i].done, 0);
+  if (status == cudaSuccess)
+    status = append_empty(s->queue->stream);
+  return status == cudaSuccess ? enqueue(s->device, s->queue, s->r, s->regions[i].parallel_end, s->regions[i].end)
+                               : status;
 }
 
 /* Captures those launches of region number i (ops that a run may skip) that do not run at the same time as others. */
@@ -208,14 +258,17 @@ static cudaError_t capture_region(const struct stretch *s, int i) {
 
 static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   s->nodes = calloc((size_t)s->count, sizeof *s->nodes);
-  cudaError_t status = s->nodes ? decide(s) : cudaErrorMemoryAllocation;
+  cudaError_t status = !s->nodes ? cudaErrorMemoryAllocation : s->r->exact ? cudaSuccess : decide(s);
   for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
     status = capture_plain(s, first, s->regions[i].first);
     if (status == cudaSuccess)
-      status = capture_region(s, i);
+      status = s->r->exact ? capture_behind(s, i) : capture_region(s, i);
   }
   if (status == cudaSuccess)
     status = capture_plain(s, first, end);
+  for (int i = 0; s->nodes && i < s->count; i++)
+    if (s->nodes[i].done)
+      cudaEventDestroy(s->nodes[i].done);
   free(s->nodes);
   return status;
 }
@@ -233,12 +286,25 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
   return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
 }
 
-/* Returns true if this region (ops that a run may skip) needs a conditional node. Regions of motion and of the bank
- * (earlier frames' keys and values) need none: there are graphs with and without them (deserves_graph), and the host
- * chooses the graph. Regions that run in parallel to other launches always need the node. */
-static bool needs_decision(const struct cuda_device *device, const struct plan_region *region) {
+/* Returns true if the GPU decides whether a run executes this region (ops that a run may skip). Regions of motion and
+ * of the bank (earlier frames' keys and values) need no such decision, unless they run in parallel to other launches:
+ * there are graphs with and without them (deserves_graph), and the host chooses the graph. */
+static bool is_decided(const struct recording *r, const struct plan_region *region) {
   bool memory = region->when.kind == REGION_MOTION || region->when.kind == REGION_BANK;
-  return !device->use_graph || !memory || region->parallel_end;
+  return !(r->without & region_idle(&region->when)) && (!memory || region->parallel_end);
+}
+
+bool recording_decides(const struct recording *r) {
+  bool decides = false;
+  for (int i = 0; i < r->program->base.plan->region_count; i++)
+    decides |= is_decided(r, &r->program->regions[i]);
+  return decides;
+}
+
+/* Returns true if the launches of a region (ops that a run may skip) are not enqueued like all others: a run may skip
+ * them, or they run in parallel to others. */
+static bool is_apart(const struct cuda_device *device, const struct recording *r, const struct plan_region *region) {
+  return !device->use_graph || (is_decided(r, region) && (!r->exact || region->parallel_end));
 }
 
 /* Captures launches `first` to `end - 1` in a graph, or enqueues them. This range never contains only a part of a
@@ -250,8 +316,7 @@ static cudaError_t launch_stretch(const struct cuda_device *device, const struct
   struct plan_region *regions = malloc((size_t)(total + 1) * sizeof *regions);
   struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions};
   for (int i = 0; regions && i < total; i++)
-    if (all[i].first >= first && all[i].first < end && !(r->without & region_idle(&all[i].when)) &&
-        needs_decision(device, &all[i]))
+    if (all[i].first >= first && all[i].first < end && is_apart(device, r, &all[i]))
       regions[s.count++] = all[i];
   cudaError_t status = !regions                       ? cudaErrorMemoryAllocation
                        : device->use_graph && s.count ? capture_stretch(&s, first, end)

@@ -233,26 +233,12 @@ static int count_launches(const struct cuda_program *program, const struct run_p
   return count;
 }
 
-static const struct run_params *next_params(const struct cuda_program *program) {
-  return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].order->block.run;
-}
-
-/* Returns the graph with which a part of the next run is launched. The graph leaves out only ops that this run does not
- * need. Of all such graphs it is the one that leaves out the most groups of ops (bits of IDLE_... in run.h). */
-cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
-  const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
-  unsigned idle = run_idles(program->base.plan, next_params(program)), best = 0;
-  for (unsigned without = 1; without <= idle; without++)
-    if (!(without & ~idle) && graphs->without[without][part] && __builtin_popcount(without) > __builtin_popcount(best))
-      best = without;
-  return graphs->without[best][part];
-}
-
 static cudaError_t run(struct cuda_device *device, struct cuda_program *program, int part, int set) {
   bool other = set && program->doubled;
   cudaGraphExec_t graph = program_graph(program, part, other);
-  const struct run_params *params = next_params(program);
-  const struct recording recording = {program, other ? &program->other_launches : &program->launches, part, 0, params};
+  const struct run_params *params = program_next_params(program);
+  const struct launches *launches = other ? &program->other_launches : &program->launches;
+  const struct recording recording = {.program = program, .launches = launches, .part = part, .params = params};
   if (graph) {
     device->counters.launches++;
     return cudaGraphLaunch(graph, device->queue.stream);

@@ -76,6 +76,7 @@ static void a_region_runs_where_its_value_is_not_0(void **state) {
       assert_int_equal(after.launches - before.launches, 4 + 2 * cases[i].added + cases[i].more);
       unsigned idle = (cases[i].added ? 0 : IDLE_CONTROL << 2) | (cases[i].map ? 0 : IDLE_CONTROL << 3);
       assert_int_equal(run_idles(&r->plan, &params), idle | (cases[i].style != 0 ? 0 : IDLE_STYLES));
+      assert_int_equal(run_is_exact(&r->plan, &params), cases[i].added == 0 || cases[i].added == 4);
     }
     rig_close(r);
   }
@@ -113,6 +114,39 @@ static void motion_and_the_bank_decide_over_regions(void **state) {
     }
     rig_close(r);
   }
+}
+
+/* A run is exact if each control acts in all of its calls or in none. One whose map is shown while its network adds
+ * nothing is not, and neither is one with a map of an earlier run. */
+static void a_run_is_exact_if_it_decides_nothing(void **state) {
+  (void)state;
+  static const struct {
+    float gain[2][2];
+    bool map[2], exact;
+  } cases[] = {{{{0, 0}, {0, 0}}, {false, false}, true},   {{{1, 1}, {0, 0}}, {true, false}, true},
+               {{{1, 1}, {0.5f, -1}}, {true, true}, true}, {{{1, 0}, {0, 0}}, {true, false}, false},
+               {{{0, 0}, {0, 0}}, {true, false}, false},   {{{1, 1}, {0, 0}}, {true, true}, false},
+               {{{1, 1}, {1, 1}}, {true, false}, false},   {{{0, 1}, {1, 0}}, {true, true}, false}};
+  struct rig *r = rig_begin();
+  struct error err;
+  struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                model = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE);
+  for (int i = 0; i < 6; i++) {
+    const struct region_when map = {REGION_MAP, i}, call = {REGION_CONTROL, i % 2, .step = i / 2 - 1};
+    plan_region_begin(&r->plan, i < 2 ? map : call);
+    plan_step(&r->plan, "add", (struct op_step){.x = x, .model = model});
+    plan_region_end(&r->plan);
+  }
+  assert_int_equal(plan_finish(&r->plan, &err), 0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct run_params params = {0};
+    for (int k = 0; k < 2; k++) {
+      memcpy(params.control[k].gain, cases[i].gain[k], sizeof cases[i].gain[k]);
+      params.control[k].map = cases[i].map[k];
+    }
+    assert_int_equal(run_is_exact(&r->plan, &params), cases[i].exact);
+  }
+  rig_close(r);
 }
 
 /* A style with a weight is skipped if none of the plan's layers uses its part. */
@@ -214,6 +248,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(motion_and_the_bank_decide_over_regions),
       cmocka_unit_test(a_region_runs_where_its_value_is_not_0),
+      cmocka_unit_test(a_run_is_exact_if_it_decides_nothing),
       cmocka_unit_test(a_run_does_without_styles_that_add_nothing),
       cmocka_unit_test(a_profile_counts_what_runs),
       cmocka_unit_test(values_of_regions_are_checked),

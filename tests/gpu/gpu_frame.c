@@ -35,8 +35,9 @@
  * With APART in the environment no launch does several ops. Runs that are timed make BATCH pictures each, or 1. DEVICE
  * names another device for networks and picture. A model with guidance as an embedding gets GUIDANCE. CONTROLS, folders
  * with commas between, are control networks of pictures and frames, whose map is of the kind MAP, or the picture as it
- * is, and whose weights are WEIGHT, with commas between, the last for all behind it, or 1. STYLE, an IP-Adapter and its
- * image encoder with a comma between, has pictures follow the patches in FOLDER/vision.in.f32. */
+ * is, and whose weights are WEIGHT, with commas between, the last for all behind it, or 1. With SHOWN their maps are
+ * made at weight 0, too. STYLE, an IP-Adapter and its image encoder with a comma between, has pictures follow the
+ * patches in FOLDER/vision.in.f32. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

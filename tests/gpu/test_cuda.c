@@ -209,6 +209,95 @@ static void test_regions_follow_the_run(void **state) {
   resources_free(&net.resources);
 }
 
+/* --- three controls, whose ops may run at the same time as others --- */
+
+enum { BESIDE = 3, BESIDE_CALLS = 4, BESIDE_SIZE = 64 * 64 };
+
+struct beside_net {
+  struct net net;
+  struct tensor x, z, model;
+};
+
+/* Appends a call in which x gets 2^k for each control k that is on, and z gets 1. */
+static void append_call(struct beside_net *b, int step) {
+  struct plan *plan = &b->net.plan;
+  int with = plan->op_count;
+  plan_step(plan, "step", (struct op_step){.x = b->z, .model = b->model});
+  for (int k = 0; k < BESIDE; k++) {
+    plan_region_begin(plan, (struct region_when){REGION_CONTROL, k, .step = step});
+    struct tensor more = plan_affine(plan, "more", (struct op_affine){.x = b->model, .scale = (float)(1 << k)});
+    plan_region_end_parallel(plan, with);
+    plan_step(plan, "add", (struct op_step){.x = b->x, .model = more});
+    plan_region_end(plan);
+  }
+}
+
+static void beside_init(struct beside_net *b) {
+  struct plan *plan = &b->net.plan;
+  struct error err;
+  plan_init(plan, &b->net.resources);
+  b->x = plan_input(plan, 1, 8, 8, 64, ELEMENT_PRECISE);
+  b->z = plan_input(plan, 1, 8, 8, 64, ELEMENT_PRECISE);
+  b->model = plan_input(plan, 1, 8, 8, 64, ELEMENT_PRECISE);
+  append_call(b, 0);
+  plan_loop_begin(plan, BESIDE_CALLS - 1);
+  append_call(b, 1);
+  plan_loop_end(plan);
+  if (plan_finish(plan, &err) < 0)
+    fail_msg("%s", err.message);
+}
+
+/* Runs the plan with the controls whose bits are set in on[i] in call i. */
+static void beside_run(const struct beside_net *b, struct device *device, struct program *program, const int *on) {
+  struct run_params run = {0};
+  struct error err;
+  float ones[BESIDE_SIZE], zeros[BESIDE_SIZE] = {0}, x, z, sum = 0;
+  for (int i = 0; i < BESIDE_SIZE; i++)
+    ones[i] = 1;
+  for (int i = 0; i < BESIDE_CALLS; i++) {
+    run.step[i] = (struct step_params){.x = 1, .model = 1};
+    for (int k = 0; k < BESIDE; k++)
+      run.control[k].gain[i] = on[i] >> k & 1 ? 0.5f : 0;
+    sum += (float)on[i];
+  }
+  if (device_poison(device, program, &err) < 0 ||
+      device_write(device, program, b->x, 0, zeros, BESIDE_SIZE, &err) < 0 ||
+      device_write(device, program, b->z, 0, zeros, BESIDE_SIZE, &err) < 0 ||
+      device_write(device, program, b->model, 0, ones, BESIDE_SIZE, &err) < 0 ||
+      device_run(device, program, &run, &err) < 0 || device_read(device, program, b->x, 77, &x, 1, &err) < 0 ||
+      device_read(device, program, b->z, 99, &z, 1, &err) < 0)
+    fail_msg("%s", err.message);
+  assert_true(x == sum && z == BESIDE_CALLS);
+}
+
+/* Controls that are on in all calls or in none have graphs of their own; for others the GPU decides. */
+static void test_controls_run_beside(void **state) {
+  (void)state;
+  static const int cases[][BESIDE_CALLS] = {{7, 7, 7, 7}, {0, 0, 0, 0}, {3, 3, 3, 3}, {4, 4, 4, 4}, {1, 2, 4, 7},
+                                            {7, 7, 7, 6}, {6, 6, 6, 6}, {0, 5, 5, 5}, {7, 7, 7, 7}};
+  struct beside_net b = {.net.random = 1};
+  struct device *device;
+  struct program *program;
+  struct error err;
+  for (int graph = 0; graph < 2; graph++) {
+    const struct device_options options = {.name = "cuda", .graph = graph ? GRAPH_ON : GRAPH_OFF};
+    beside_init(&b);
+    if (device_open(&device, &b.net.resources, &options, &err) < 0 ||
+        device_prepare(device, &program, &b.net.plan, &(struct program_options){PIXEL_RGBA}, &err) < 0)
+      fail_msg("%s", err.message);
+    struct device_counters before, after;
+    device_get_counters(device, &before);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+      beside_run(&b, device, program, cases[i]);
+    device_get_counters(device, &after);
+    assert_int_equal(after.captures, before.captures);
+    device_release(device, &program);
+    device_close(&device);
+    plan_free(&b.net.plan);
+  }
+  resources_free(&b.net.resources);
+}
+
 static void test_no_such_gpu(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -285,6 +374,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_profile),
       cmocka_unit_test(test_regions_follow_the_run),
+      cmocka_unit_test(test_controls_run_beside),
       cmocka_unit_test(test_no_such_gpu),
       cmocka_unit_test(test_launch_error),
   };

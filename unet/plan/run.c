@@ -63,6 +63,17 @@ unsigned run_idles(const struct plan *plan, const struct run_params *params) {
   return idle;
 }
 
+bool run_is_exact(const struct plan *plan, const struct run_params *params) {
+  unsigned idle = run_idles(plan, params);
+  for (int i = 0; i < plan->region_count; i++) {
+    const struct plan_region *region = &plan->regions[i];
+    if (!(idle & region_idle(&region->when)) &&
+        run_op_runs(plan, region->first, params) < plan_op_runs(plan, region->first))
+      return false;
+  }
+  return true;
+}
+
 int run_op_runs(const struct plan *plan, int op, const struct run_params *params) {
   const struct plan_region *region = plan_region_of(plan, op);
   int runs = 0;

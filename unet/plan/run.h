@@ -157,6 +157,9 @@ unsigned region_idle(const struct region_when *when);
 unsigned plan_may_idle(const struct plan *plan);
 /* Returns the bits (IDLE_...) of the parts that a run with these parameters leaves out in all of its steps. */
 unsigned run_idles(const struct plan *plan, const struct run_params *params);
+/* Returns true if a run with these parameters skips only the parts that run_idles names: each other region is executed
+ * in every iteration. */
+bool run_is_exact(const struct plan *plan, const struct run_params *params);
 
 /* style_gain returns the weight of a style picture in a group of attention layers. style_slot returns the slot with the
  * keys and values for picture number `picture` of OP_STYLE's y. For the first picture of each latent it is the style
