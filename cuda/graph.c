@@ -141,7 +141,8 @@ static void output_find(struct cuda_program *program, const struct plan *plan, e
 }
 
 /* Record at which launches the plan's regions (ops that a run may skip) begin and end. The launches of op number `op`
- * are made next: regions_begin is for regions that begin at this op, regions_end for those that end before it. */
+ * are made next: regions_begin is for regions that begin at this op, regions_end for those that end before it, or
+ * whose parallel ops do. */
 static void regions_begin(struct cuda_program *program, const struct plan *plan, int op) {
   for (int i = 0; i < plan->region_count; i++) {
     struct plan_region *region = &program->regions[i];
@@ -151,15 +152,16 @@ static void regions_begin(struct cuda_program *program, const struct plan *plan,
       region->parallel_with = count;
     if (plan->regions[i].first == op)
       region->first = count;
-    if (plan->regions[i].parallel_end && plan->regions[i].parallel_end == op)
-      region->parallel_end = count;
   }
 }
 
 static void regions_end(struct cuda_program *program, const struct plan *plan, int op) {
-  for (int i = 0; i < plan->region_count; i++)
+  for (int i = 0; i < plan->region_count; i++) {
+    if (plan->regions[i].parallel_end == op)
+      program->regions[i].parallel_end = program->launches.count;
     if (plan->regions[i].end == op)
       program->regions[i].end = program->launches.count;
+  }
 }
 
 static int launches_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,

@@ -167,17 +167,18 @@ static cudaError_t decide(const struct stretch *s) {
   for (int i = 0; status == cudaSuccess && i < 2 * s->count; i++) {
     const struct plan_region *region = &s->regions[i / 2];
     cudaGraphConditionalHandle *handle = &s->nodes[i / 2].handle[i % 2];
-    if (i % 2 == 0 && !region->parallel_end)
+    bool none = i % 2 ? region->parallel_end == region->end : !region->parallel_end;
+    if (none)
       continue;
     status = make_handle(s->queue->stream, 0, handle);
     decisions.when[decisions.count] = region->when;
     decisions.node[decisions.count++] = *handle;
-    if (status == cudaSuccess && (decisions.count == DECISIONS_MAX || i == 2 * s->count - 1)) {
+    if (status == cudaSuccess && decisions.count == DECISIONS_MAX) {
       status = launch_decide(s->queue, s->r->program->block, &decisions);
       decisions.count = 0;
     }
   }
-  return status;
+  return status == cudaSuccess && decisions.count ? launch_decide(s->queue, s->r->program->block, &decisions) : status;
 }
 
 static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int first, int end) {
@@ -251,8 +252,11 @@ static cudaError_t capture_region(const struct stretch *s, int i) {
   if (region->parallel_end)
     status = cudaStreamUpdateCaptureDependencies(s->queue->stream, &nodes->parallel, NULL, 1,
                                                  cudaStreamAddCaptureDependencies);
-  if (status == cudaSuccess)
-    status = append_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[1], &body);
+  if (status != cudaSuccess)
+    return status;
+  if (first == region->end)
+    return append_empty(s->queue->stream);
+  status = append_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[1], &body);
   return status == cudaSuccess ? capture_body(s, body, first, region->end) : status;
 }
 

@@ -98,11 +98,17 @@ static const struct inject_case inject_cases[] = {
 
 /* --- regions --- */
 
+enum { REGION_CONTROLS = 3 };
+
 struct region_case {
-  unsigned on[2]; /* for each of the two controls: bit i is set if its gain is not 0 in iteration i of the loop */
+  /* for each control: bit i is set if its gain is not 0 in iteration i of the loop */
+  unsigned on[REGION_CONTROLS];
   bool map, style, guess;
   int latents;
-  bool parallel; /* the controls' layers may run in parallel with the network's */
+  /* the controls' layers may run in parallel with the network's, and the map in parallel with the start */
+  bool parallel;
+  bool straight; /* there is no loop, but one iteration */
+  int controls;  /* number of controls; 0 stands for 2 */
 };
 
 static struct tensor region_conv(struct op_test *t, struct tensor x, int k) {
@@ -131,28 +137,35 @@ static void append_control(struct op_test *t, int control, int parallel, struct 
   plan_region_end(&t->plan);
 }
 
-/* Two controls in a loop of four iterations, with a map before it and a style after it. */
+/* Controls in a loop of four iterations, or in one iteration without a loop, with a map before it and a style after
+ * it. */
 static void build_regions(struct op_test *t, const void *argument) {
   const struct region_case *c = argument;
   struct plan *plan = &t->plan;
   struct tensor z = test_input(t, c->latents, 9, 7, 32, ELEMENT_DEVICE, FILL_NORMAL),
                 hint = test_state(t, c->latents, 9, 7, 32, ELEMENT_DEVICE);
   struct op_step step = {.step = 2};
+  static const int controls[REGION_CONTROLS] = {1, 3, 2};
+  int begin = plan->op_count, count = c->controls ? c->controls : 2;
   step.x = plan_affine(plan, "start", (struct op_affine){.x = z, .scale = 1, .precise = true});
   plan_region_begin(plan, (struct region_when){REGION_MAP, 1});
   struct tensor map = plan_norm(plan, "map", (struct op_norm){.x = z, .prologue = {.act = ACT_SILU}});
   plan_norm(plan, "hint", (struct op_norm){.x = map, .prologue = {.norm = NORM_LAYER, .eps = 1e-5f}, .y = hint});
+  if (c->parallel)
+    plan_region_end_parallel(plan, begin);
   plan_region_end(plan);
-  plan_loop_begin(plan, 4);
+  if (!c->straight)
+    plan_loop_begin(plan, 4);
   struct tensor x = plan_unet_input(plan, "input", (struct op_unet_input){.x = step.x, .y.n = c->latents, .rows = 1});
   int parallel = c->parallel ? plan->op_count : -1;
   struct tensor y[2] = {region_conv(t, x, 3)};
   y[1] = region_conv(t, y[0], 1);
-  append_control(t, 1, parallel, x, hint, y);
-  append_control(t, 3, parallel, x, hint, y);
+  for (int j = 0; j < count; j++)
+    append_control(t, controls[j], parallel, x, hint, y);
   step.model = plan_linear(plan, "up", (struct op_linear){.x = y[0], .x2 = y[1], .weight = test_weight(t, 32, 1, 64)});
   plan_step(plan, "step", step);
-  plan_loop_end(plan);
+  if (!c->straight)
+    plan_loop_end(plan);
   struct tensor out = plan_affine(plan, "out", (struct op_affine){.x = step.x, .scale = 0.5f});
   plan_region_begin(plan, (struct region_when){REGION_STYLE, 0});
   plan_inject(plan, "style", (struct op_inject){.x = z, .y = out, .count = 1, .rows = 1});
@@ -161,8 +174,8 @@ static void build_regions(struct op_test *t, const void *argument) {
   test_output(t, hint);
   for (int i = 0; i < 4 + c->latents; i++) {
     t->params.step[2 + i] = (struct step_params){.x = 0.75f, .model = 0.25f};
-    for (int j = 0; j < 2; j++)
-      t->params.control[1 + 2 * j].gain[2 + i] = c->on[j] >> i & 1 ? 0.5f : 0;
+    for (int j = 0; j < count; j++)
+      t->params.control[controls[j]].gain[2 + i] = c->on[j] >> i & 1 ? 0.5f : 0;
     t->params.control[0].gain[i] = 0.5f;
   }
   t->params.control[1].map = c->map;
@@ -180,6 +193,18 @@ static const struct region_case region_cases[] = {
     {{15, 15}, true, true, .latents = 1, .parallel = true},
     {{5, 3}, true, .latents = 1, .parallel = true},
     {{0, 12}, .guess = true, .latents = 2, .parallel = true},
+    /* each region that is not left out is executed in every iteration, or only some are */
+    {{15, 15}, true, .latents = 1, .parallel = true},
+    {{31, 31, 31}, true, true, .latents = 2, .parallel = true, .controls = 3},
+    {{0, 15, 15}, .latents = 1, .parallel = true, .controls = 3},
+    {{15, 7, 15}, true, .latents = 1, .parallel = true, .controls = 3},
+    {{1, 1}, true, .latents = 1, .straight = true},
+    {{1, 1}, true, .latents = 1, .parallel = true, .straight = true},
+    {{1, 1, 1}, true, .latents = 1, .parallel = true, .straight = true, .controls = 3},
+    {{1, 0, 1}, true, true, .latents = 1, .parallel = true, .straight = true, .controls = 3},
+    {{0, 1, 1}, true, .latents = 1, .parallel = true, .straight = true, .controls = 3},
+    {{1, 1, 1}, .latents = 1, .parallel = true, .straight = true, .controls = 3},
+    {{0, 0}, true, .latents = 1, .parallel = true, .straight = true},
 };
 
 const struct op_cases op_cases_control[] = {

@@ -39,6 +39,8 @@ struct denoising {
    * present step */
   struct tensor earlier;
   struct bank bank;
+  /* number of the first op of the input's encoder, beside which ControlNets may read their maps; -1: there is none */
+  int encoder;
   struct control_features features[CONTROLS_MAX];
 };
 
@@ -337,7 +339,8 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
 }
 
 /* Appends the ops that compute the control's map and, from it, the features of the control's network, all in one region
- * (ops that a run may skip). Returns the map. */
+ * (ops that a run may skip). Returns the map. A ControlNet's may run at the same time as the input's encoder: its
+ * layers run beside the U-Net's later, so that a device has memory for such ops anyway. */
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))
@@ -347,6 +350,8 @@ static struct tensor read_map(struct denoising *d, const struct control *control
   struct tensor map = make_map(d->model, control, d->plan, &seen);
   if (control->network)
     *features = control_read_map(control, d->plan, canvas_draw(d->canvas, d->plan, "canvas map", map));
+  if (d->encoder >= 0 && control_is_controlnet(control))
+    plan_region_end_parallel(d->plan, d->encoder);
   plan_region_end(d->plan);
   return map;
 }
@@ -442,9 +447,11 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     bank = bank_begin(plan, shape->bank_room, shape->bank_levels, autoencoder->scale, motion.global);
   const struct canvas canvas = canvas_begin(&shape->canvas, plan, motion.global);
   const struct frame_noise laid = noise_read(model, shape, &canvas, &motion, plan, noise);
+  int encoder = -1;
   if (!shape->text_to_image) {
     pixels = seen;
     drawn = canvas_draw(&canvas, plan, "canvas draw", pixels);
+    encoder = plan->op_count;
     own = kind->encode(autoencoder, plan, drawn);
     z = autoencoder_scaled(autoencoder, plan, own);
   }
@@ -462,7 +469,8 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                         .kept = laid.kept,
                         .reference = z,
                         .times = frame_times_state(model, shape, plan),
-                        .bank = bank};
+                        .bank = bank,
+                        .encoder = encoder};
   if (shape->guidance == GUIDANCE_ONE_TIME && !frame_is_batched(shape))
     d.reference = latents(model, shape, plan, 1);
   if (shape->earlier && !frame_is_batched(shape))

@@ -184,7 +184,7 @@ void plan_region_end(struct plan *plan) {
   if (!check(plan, "region", region_is_open(plan), "its end has no beginning"))
     return;
   struct plan_region *region = &plan->regions[plan->region_count - 1];
-  if (check(plan, "region", plan->op_count > region->first && plan->op_count > region->parallel_end, "it has no ops"))
+  if (check(plan, "region", plan->op_count > region->first, "it has no ops"))
     region->end = plan->op_count;
 }
 

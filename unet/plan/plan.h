@@ -61,7 +61,8 @@ struct plan_region {
   struct region_when when;
   /* Which ops a device may run at the same time: on the one hand the beginning of this region (ops that a run may
    * skip), ops `first` to parallel_end - 1; on the other hand ops parallel_with to `first` - 1, which precede the
-   * region. parallel_end 0: no op of the region may run at the same time as ops outside it. */
+   * region. parallel_end 0: no op of the region may run at the same time as ops outside it; parallel_end `end`: all
+   * may. */
   int parallel_with, parallel_end;
 };
 
@@ -125,8 +126,8 @@ void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
 /* Called between plan_region_begin and plan_region_end. Declares that two groups of ops share no data, so that a device
  * may run them at the same time: the ops of the region so far, and the ops from number parallel_with up to the one
- * before the region. Ops that are appended to the region later wait for both groups. Op parallel_with must be in no
- * region. It must be inside the plan's loop if the region is, and outside if the region is outside. */
+ * before the region. Ops that are appended later, to the region or behind it, wait for both groups. Op parallel_with
+ * must be in no region. It must be inside the plan's loop if the region is, and outside if the region is outside. */
 void plan_region_end_parallel(struct plan *plan, int parallel_with);
 /* Returns true if op number `op` is in a region (ops that a run may skip) and may run at the same time as ops outside,
  * before the region. */
