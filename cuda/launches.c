@@ -191,9 +191,10 @@ void launch_describe(const struct launch *launch, char *out, size_t size) {
              gemm_tile_sizes[launch->gemm.tile].m, gemm_tile_sizes[launch->gemm.tile].n, launch->gemm.splits,
              gemm_tile_sizes[launch->gemm.tile].span ? " FP16 sums" : "");
   else if (launch->kind == LAUNCH_PRODUCT)
-    snprintf(out, size, "%s %dx%d/%d%s%s", kind, product_tile_sizes[launch->product.tile].m,
+    snprintf(out, size, "%s %dx%d/%d%s%s%s", kind, product_tile_sizes[launch->product.tile].m,
              product_tile_sizes[launch->product.tile].n, launch->product.gemm.splits, pairs[launch->product.pair],
-             launch->product.tile == PRODUCT_128x160_TURNS ? " turns" : "");
+             launch->product.tile == PRODUCT_128x160_TURNS ? " turns" : "",
+             product_attends(launch->product.tile) ? " attends" : "");
   else if (launch->kind == LAUNCH_NARROW)
     snprintf(out, size, "%s%s", kind, shapes[launch->gemm.shape]);
   else if (launch->kind == LAUNCH_HALO)

@@ -55,8 +55,9 @@ struct fused {
    * linear layer and the convolution whose residual it is (product_add). FUSED_PAIR: two linear layers with a layer
    * norm between them, in one launch or as if no sequence were there, whichever is faster (ways/pair.h).
    * FUSED_FEED: a linear layer with GEGLU and two layers of which a library's product may make one (ways/feed.h).
-   * FUSED_NOTHING: the launch is no product. */
-  enum { FUSED_NOTHING, FUSED_LAYERS, FUSED_SHORTCUT, FUSED_PAIR, FUSED_FEED } product;
+   * FUSED_QUERY: a linear layer and the attention to a text whose queries it makes, by one launch or by one for each,
+   * whichever is faster (query_prepare). FUSED_NOTHING: the launch is no product. */
+  enum { FUSED_NOTHING, FUSED_LAYERS, FUSED_SHORTCUT, FUSED_PAIR, FUSED_FEED, FUSED_QUERY } product;
 };
 
 struct cuda_program {

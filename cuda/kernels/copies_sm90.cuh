@@ -30,6 +30,16 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, ui
       : "memory");
 }
 
+/* Copies all tokens of a text, and the channels of one head. */
+__device__ __forceinline__ void load_text(uint32_t to, const CUtensorMap *map, uint32_t barrier, int channel,
+                                          int text) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
+          "r"(to),
+      "l"(map), "r"(barrier), "r"(channel), "r"(0), "r"(text)
+      : "memory");
+}
+
 /* Copies one box of a tensor to the shared memory of both thread blocks of a pair (a cluster of two). Each thread
  * block's barrier counts the bytes that arrive in it. */
 __device__ __forceinline__ void load_box_both(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {

@@ -1,9 +1,23 @@
 /* The end of a tile's calculation. First adds up sums that several thread blocks have calculated: those of a pair, and
  * those of splits (each has a part of the sum). Then adds the residual, activates, and stores the result by the copy
- * engine (TMA). */
+ * engine (TMA).
+ *
+ * A tile that ends with an attention (END_ATTEND) is one head of 64 columns: 64 x 64 or 128 x 64. Each consumer has 64
+ * rows of queries in its registers, where all else stays, too. The head's keys and values, of all tokens of the text,
+ * are in shared memory before the sums are done.
+ *
+ *     sums = queries      K [80 tokens x 64]          V [80 x 64]
+ *     64 x 64 (FP16)  --------------------->  scores  ------------->  result: in the sums' place
+ *                       4 products 64x80x16   64 x 80   5 products 64x64x16
+ *                                             softmax
+ *
+ * Roofline: for 64 rows both products take 320 clocks of the tensor cores, and 80 x 64 exponentials then another 320. K
+ * and V are 20 KB, 320 clocks of what a multiprocessor can take in, beside the 340 KB of a product from 1280 channels.
+ * A launch of its own would store and load the queries besides, and begin and end, which is most of its 3.5 us. */
 #ifndef CUDA_KERNELS_EPILOGUE_SM90_CUH
 #define CUDA_KERNELS_EPILOGUE_SM90_CUH
 
+#include "attention/softmax.cuh"
 #include "cuda/kernels/mainloop_sm90.cuh"
 
 namespace product_sm90 {
@@ -155,6 +169,8 @@ template <class T> struct epilogue : consumer<T> {
   __device__ __forceinline__ uint32_t rounded(float low, float high) const {
     if (T::END == END_SILU)
       return pack2(silu(low), silu(high));
+    if (T::ATTENDS)
+      return pack_result(low, high);
     __half2 least = __float2half2_rn(p.least), two = __hmax2(__floats2half2_rn(low, high), least);
     return *reinterpret_cast<uint32_t *>(&two);
   }
@@ -284,7 +300,73 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
+  static constexpr int TOKEN_GROUPS = PRODUCT_TOKENS_MOST / 8;
+
+  /* Turns a row's scores into weights of the values, and returns 1 / sum of them for each of the thread's rows. Scores
+   * of places beyond the last token count nothing. This code runs once in a launch, so what counts is how much of it
+   * must be fetched: nearly all texts have so many tokens that only the last group has such places. */
+  __device__ __forceinline__ void weigh(float (&score)[TOKEN_GROUPS][4], int tokens, float scale,
+                                        float (&share)[2]) const {
+    constexpr int LAST = TOKEN_GROUPS - 1;
+    float top[2];
+    OnlineSoftmax softmax;
+    softmax.reset();
+    if (tokens > LAST * 8)
+      mask_columns(reinterpret_cast<float(&)[1][4]>(score[LAST]), tokens - LAST * 8, lane % 4 * 2);
+    else
+      mask_columns(score, tokens, lane % 4 * 2);
+    largest(score, top);
+    softmax.begin(top, scale);
+    softmax.template exponentiate<true>(score, scale);
+    share[0] = inverse_approx(quad_sum(softmax.sum[0]));
+    share[1] = inverse_approx(quad_sum(softmax.sum[1]));
+  }
+
+  /* Keeps wgmma's operand in its registers until its products are done. */
+  template <int STEPS> __device__ __forceinline__ static void hold(uint32_t (&a)[STEPS][4]) {
+#pragma unroll
+    for (int k = 0; k < STEPS; k++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        asm volatile("" : "+r"(a[k][i])::"memory");
+  }
+
+  /* Does the attention of the tile's head: the sums are queries, and the results take their place. */
+  __device__ __forceinline__ void attend() {
+    const attend_params &a = static_cast<const attend_params &>(p);
+    float(&own)[PRODUCT_HEAD / 8][4] = sum[0];
+    float score[TOKEN_GROUPS][4], share[2];
+    uint32_t query[4][4], weight[TOKEN_GROUPS / 2][4];
+    barrier_wait(w.text_full(), 0);
+    pack_tile(query, own);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      Wgmma<PRODUCT_TOKENS_MOST>::rows(score, query[k], descriptor(describe_rows(w.keys()), k * 32), k > 0);
+    wgmma_commit();
+    wgmma_wait<0>();
+    hold(query);
+    pin(score);
+    weigh(score, a.tokens, a.scale, share);
+    pack_tile(weight, score);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < TOKEN_GROUPS / 2; k++)
+      Wgmma<PRODUCT_HEAD>::values(own, weight[k], descriptor(describe_columns(w.values(), 0), k * 2048), k > 0);
+    wgmma_commit();
+    wgmma_wait<0>();
+    hold(weight);
+    pin(own);
+    scale_rows<PRODUCT_HEAD / 8>(own, share);
+  }
+
   __device__ __forceinline__ void finish() {
+    if constexpr (T::ATTENDS) {
+      attend();
+      finish_tile<T::CHUNK, T::CHUNKS, false>(true, w.column);
+      wait_for_stores();
+      return;
+    }
     if (T::SUMS && p.pair == PAIR_SUM) {
       add_pair();
       bool stores = p.splits == 1 || add_splits<T::HALF>();

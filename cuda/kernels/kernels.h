@@ -103,6 +103,20 @@ enum narrow_shape {
   NARROW_SHAPES
 };
 
+/* The attention to a text whose queries are the product's result. Kernels of product_sm90.cu that end with it store its
+ * result instead; for all others a launch of its own follows. Heads have PRODUCT_HEAD channels. */
+struct product_attend {
+  const half_t *k, *v; /* keys and values, [texts, tokens, columns]; k NULL: there is no attention */
+  half_t *o;           /* the attention's result, [rows, columns] */
+  /* number of elements from one token to the next, and from one text to the next; the latter is 0 if all rows read the
+   * same text */
+  long k_row, v_row, k_text, v_text;
+  int tokens; /* 1 to PRODUCT_TOKENS_MOST */
+  int rows;   /* number of neighbouring rows that read the same text */
+  float scale;
+};
+enum { PRODUCT_HEAD = 64, PRODUCT_TOKENS_MOST = 80 };
+
 /* Arguments of a matrix product, y[rows, columns] = epilogue(A W^T), with one row for each output pixel: rows = n *
  * out_h * out_w. A is x itself (kernel 1), or the input windows of a convolution, gathered from x. */
 struct gemm_args {
@@ -140,6 +154,7 @@ struct gemm_args {
   unsigned *arrived;
   /* launch_narrow alone: how its warps divide the work */
   enum narrow_shape shape;
+  struct product_attend attend; /* attend.k NULL: no attention follows */
 };
 
 /* Returns true if the time row may be read two values at a time, as window.cu and narrow.cu do. It is part of a longer

@@ -145,6 +145,35 @@ bool describe_two(const struct product_device *device, two_params *p, const stru
                        T::HALF, BLOCK_K, true);
 }
 
+/* Makes the tensor map of a text's keys or values. Tokens beyond the last one read as zeros. */
+inline bool encode_text(const struct product_device *device, CUtensorMap *map, const half_t *data, long row, long text,
+                        const struct gemm_args *a) {
+  cuuint64_t texts = text ? rows_of(a) / (size_t)a->attend.rows : 1;
+  cuuint64_t sizes[3] = {(cuuint64_t)a->columns, (cuuint64_t)a->attend.tokens, texts};
+  cuuint64_t pitch[2] = {(cuuint64_t)row * 2, (cuuint64_t)(text ? text : row) * 2};
+  cuuint32_t box[3] = {PRODUCT_HEAD, PRODUCT_TOKENS_MOST, 1}, steps[3] = {1, 1, 1};
+  return ((PFN_cuTensorMapEncodeTiled_v12000)device->encode_tiled)(
+             map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<half_t *>(data), sizes, pitch, box, steps,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+/* Makes the parameters of a product that ends with an attention. */
+template <class T>
+bool describe_attend(const struct product_device *device, attend_params *p, const struct product_args *args) {
+  constexpr float LOG2_E = 1.44269504f;
+  struct product_args result = *args;
+  const struct product_attend *attend = &args->gemm.attend;
+  result.gemm.y = attend->o;
+  static_cast<params &>(*p) = describe(&result);
+  p->tokens = attend->tokens;
+  p->text_rows = attend->k_text ? attend->rows : 0;
+  p->scale = attend->scale * LOG2_E;
+  return encode_maps<T>(device, p, &result) &&
+         encode_text(device, &p->k, attend->k, attend->k_row, attend->k_text, &args->gemm) &&
+         encode_text(device, &p->v, attend->v, attend->v_row, attend->v_text, &args->gemm);
+}
+
 /* Returns how many thread blocks divide the tiles of the same rows between them, so that each calculates several tiles.
  * Such a thread block starts only once, and loads the first blocks of its next tile while it finishes the present one.
  * Returns 0 if the thread blocks would get too unequal numbers of tiles: one thread block for each tile is then
@@ -196,6 +225,8 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
   bool described;
   if constexpr (T::TWO) {
     described = describe_two<T>(device, &p, args);
+  } else if constexpr (T::ATTENDS) {
+    described = describe_attend<T>(device, &p, args);
   } else {
     p = describe(args);
     described = encode_maps<T>(device, &p, args);

@@ -135,6 +135,16 @@ template <class T> struct producer {
     return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
   }
 
+  /* Loads the head's keys and values, of the text that all rows of the tile read. Launches ahead may make them anew in
+   * each run, so this comes after the wait for the preceding kernel. */
+  __device__ __forceinline__ void load_head() const {
+    const attend_params &a = static_cast<const attend_params &>(p);
+    int text = a.text_rows ? w.row / a.text_rows : 0;
+    barrier_expect(w.text_full(), 2 * T::TEXT_BYTES);
+    load_text(w.keys(), &a.k, w.text_full(), w.column, text);
+    load_text(w.values(), &a.v, w.text_full(), w.column, text);
+  }
+
   /* Calls load(block, stage, tap, inner) for each block of the tile's sum, as soon as its stage (buffer in shared
    * memory) is free. tap: number of the block's tap (place of the convolution window); inner: number of the block
    * within its tap. */
@@ -211,6 +221,8 @@ template <class T> struct producer {
           launch_dependents();
           if (vectors && p.time)
             load_time();
+          if constexpr (T::ATTENDS)
+            load_head();
         }
       });
       load_residual(at_stage);

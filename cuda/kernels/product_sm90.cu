@@ -31,6 +31,8 @@ using shape_64x80_gain = tile_shape<64, 80, 11, 1, true, false, END_GAIN>;
 template <int M, int N, int STAGES, bool SUMS = true, int HIGH = 1>
 using shape_two = tile_shape<M, N, STAGES, 1, SUMS, false, END_PLAIN, HIGH, FROM_TWO>;
 using shape_64x64_silu = tile_shape<64, 64, 4, 3, true, false, END_SILU>;
+using shape_64x64_attends = tile_shape<64, 64, 11, 1, false, false, END_ATTEND>;
+using shape_128x64_attends = tile_shape<128, 64, 7, 1, false, false, END_ATTEND>;
 
 void *find_driver_function(const char *name) {
   void *function = nullptr;
@@ -62,6 +64,19 @@ bool sums(enum product_tile tile) {
 
 bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;
+}
+
+/* Returns true if an attending tile can do this product's attention. All rows of a tile must read the same text. */
+bool attends(const struct product_args *args) {
+  const struct gemm_args *a = &args->gemm;
+  const struct product_attend *attend = &a->attend;
+  const struct product_tile_size *size = &product_tile_sizes[args->tile];
+  bool strides = attend->k_row % 8 == 0 && attend->v_row % 8 == 0 && attend->k_text % 8 == 0 && attend->v_text % 8 == 0;
+  bool texts = !attend->k_text == !attend->v_text && (!attend->k_text || attend->rows % size->m == 0);
+  return attend->k && attend->tokens >= 1 && attend->tokens <= PRODUCT_TOKENS_MOST && strides && texts &&
+         aligned(attend->k) && aligned(attend->v) && aligned(attend->o) && args->pair != PAIR_SUM && a->splits == 1 &&
+         a->kernel == 1 && a->columns % size->n == 0 && a->act == ACT_NONE && !a->residual && !a->more.x &&
+         !a->gain.there && !a->upsample;
 }
 
 /* Launches the kernel whose consumers take turns (turns_sm90.cuh), with one thread block on each multiprocessor, or
@@ -108,8 +123,8 @@ cudaError_t launch_two(const struct product_device *device, const struct launch_
 } // namespace
 
 const struct product_tile_size product_tile_sizes[PRODUCT_TILES] = {
-    {128, 80, 2}, {128, 160, 1}, {64, 80, 2},   {128, 128, 2}, {128, 80, 1},  {64, 80, 1},
-    {128, 64, 3}, {64, 64, 3},   {192, 160, 1}, {192, 80, 1},  {128, 160, 1}, {256, 160, 1}};
+    {128, 80, 2}, {128, 160, 1}, {64, 80, 2},  {128, 128, 2}, {128, 80, 1},  {64, 80, 1}, {128, 64, 3},
+    {64, 64, 3},  {192, 160, 1}, {192, 80, 1}, {128, 160, 1}, {256, 160, 1}, {64, 64, 1}, {128, 64, 1}};
 
 void product_open(struct product_device *device) {
   int index, major = 0, minor = 0;
@@ -177,10 +192,10 @@ bool product_supported(const struct product_device *device, const struct product
                a->more.c2 % 8 == 0 && aligned(a->more.x) && aligned(a->more.x2) && aligned(a->more.weight));
   bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && more && pair && turns &&
-         high && (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 &&
-         (a->columns % (gated ? 16 : 8) == 0 || few) && rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) &&
-         aligned(a->weight) && aligned(a->bias) && aligned(a->time) && aligned(a->residual) && aligned(a->y) &&
-         a->splits >= 1 && a->splits <= product_depth(a);
+         high && (!product_attends(args->tile) || attends(args)) && (!a->upsample || doubled) && a->c % 8 == 0 &&
+         a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) && rows_of(a) < 1u << 30 && aligned(a->x) &&
+         aligned(a->x2) && aligned(a->weight) && aligned(a->bias) && aligned(a->time) && aligned(a->residual) &&
+         aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
 }
 
 cudaError_t launch_product(const struct product_device *device, const struct launch_queue *queue,
@@ -212,6 +227,10 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
     return launch_tile<shape_192x160>(device, queue, args);
   case PRODUCT_192x80:
     return launch_tile<shape_192x80>(device, queue, args);
+  case PRODUCT_64x64_ATTENDS:
+    return launch_tile<shape_64x64_attends>(device, queue, args);
+  case PRODUCT_128x64_ATTENDS:
+    return launch_tile<shape_128x64_attends>(device, queue, args);
   case PRODUCT_128x160_TURNS:
     return launch_turns(device, queue, args);
   case PRODUCT_256x160:

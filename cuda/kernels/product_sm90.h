@@ -25,8 +25,16 @@ enum product_tile {
   PRODUCT_192x80,
   PRODUCT_128x160_TURNS, /* TURNS: two consumer warpgroups have a tile each, and take turns at the tensor cores */
   PRODUCT_256x160,
+  /* ATTENDS: the product ends with the attention whose queries it makes (product_attend) */
+  PRODUCT_64x64_ATTENDS,
+  PRODUCT_128x64_ATTENDS,
   PRODUCT_TILES
 };
+
+/* Returns true if the tile's kernel stores what an attention makes of the product's result, and not the result. */
+static inline bool product_attends(enum product_tile tile) {
+  return tile >= PRODUCT_64x64_ATTENDS && tile <= PRODUCT_128x64_ATTENDS;
+}
 
 /* How a pair of neighbouring thread blocks works together. PAIR_NONE: not at all. PAIR_WEIGHTS: both have the same
  * columns of y, and load their weights once for both. PAIR_INPUT: both have the same rows of y, and load their input

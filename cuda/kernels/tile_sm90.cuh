@@ -23,8 +23,9 @@ constexpr int ALONE_BYTES = 118000;
 
 /* The epilogues with which kernels are compiled. Those that few products need have kernels of their own, because unused
  * code would slow the others down. END_SILU applies SiLU. END_GAIN multiplies the sums by the run's gain (OP_INJECT)
- * before the residual is added. END_PLAIN is for all others. */
-enum product_end { END_PLAIN, END_SILU, END_GAIN };
+ * before the residual is added. END_ATTEND does the attention whose queries are the sums (product_attend). END_PLAIN is
+ * for all others. */
+enum product_end { END_PLAIN, END_SILU, END_GAIN, END_ATTEND };
 
 /* Where a tile's blocks of the sum come from. FROM_ONE: the product's input and its weights. FROM_TWO: behind those of
  * a convolution come the blocks of a second product (product_more). */
@@ -32,6 +33,7 @@ enum product_from { FROM_ONE, FROM_TWO };
 
 struct params;
 struct two_params;
+struct attend_params;
 
 /* The shape of a tile of M x N results, and the sizes that follow from it. BLOCKS: thread blocks on a multiprocessor.
  * HIGH: number of blocks of 64 rows that one consumer (a warpgroup that multiplies) has. If HIGH is 2, a consumer needs
@@ -40,8 +42,8 @@ struct two_params;
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN,
           int HIGH_ = 1, product_from FROM_ = FROM_ONE>
 struct tile_shape {
-  static constexpr bool TWO = FROM_ == FROM_TWO;
-  using params_type = std::conditional_t<TWO, two_params, params>;
+  static constexpr bool TWO = FROM_ == FROM_TWO, ATTENDS = END_ == END_ATTEND;
+  using params_type = std::conditional_t<TWO, two_params, std::conditional_t<ATTENDS, attend_params, params>>;
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int HIGH = HIGH_, CONSUMERS = M / 64 / HIGH, THREADS = CONSUMERS * 128 + (HIGH == 1 ? 64 : 128);
   static constexpr int WARPS = THREADS / 32;
@@ -65,9 +67,11 @@ struct tile_shape {
   static constexpr bool SEVERAL = SEVERAL_; /* true: a thread block may calculate several tiles, one after the other */
   static constexpr product_end END = END_;
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
+  /* With an attention: offset of the head's keys, and of its values behind them, in shared memory. */
+  static constexpr int TEXT_OFFSET = STAGES * STAGE_BYTES, TEXT_BYTES = ATTENDS ? PRODUCT_TOKENS_MOST * ROW_BYTES : 0;
   /* Offsets of bias and time row (a vector from the time embedding) in shared memory. Bias and time row have two
    * buffers each: one for this tile, one for the next tile. */
-  static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
+  static constexpr int BIAS_OFFSET = TEXT_OFFSET + 2 * TEXT_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
   static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
   /* Each warp initialises the same number of barriers of each kind. So the number of barriers of a kind is rounded up
@@ -77,6 +81,7 @@ struct tile_shape {
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024;
   static_assert(HALF % 8 == 0 && STAGE_BYTES % 1024 == 0 && BARRIER_OFFSET % 8 == 0, "whole rows of swizzled memory");
   static_assert(CHUNK_BYTES <= STAGE_BYTES && CHUNKS <= STAGES && N % CHUNK == 0, "a chunk fits a stage");
+  static_assert(!ATTENDS || (!SUMS && !SEVERAL && HIGH == 1 && N == PRODUCT_HEAD), "a consumer has a whole head");
 };
 
 struct params {
@@ -124,6 +129,14 @@ struct two_params : params {
   /* first: number of the second product's first block in the sum; more_x_blocks: number of its blocks that come from
    * more_x; more_c: number of channels of more_x */
   int first, more_x_blocks, more_c;
+};
+
+/* The parameters of a product that ends with an attention. */
+struct attend_params : params {
+  CUtensorMap k, v;
+  int tokens;
+  int text_rows; /* number of neighbouring rows that read the same text; 0: all do */
+  float scale;   /* the scores' factor in a power of 2 */
 };
 
 /* --- struct work: the tile, or part of a tile's sum, of a thread block --- */
@@ -193,6 +206,16 @@ template <class T> struct work {
   }
   __device__ __forceinline__ uint32_t inbox_full(int group) const {
     return barrier(2 * T::STAGE_BARRIERS + 1 + group);
+  }
+  /* With an attention there are no inboxes; the first one's barrier is that of keys and values. */
+  __device__ __forceinline__ uint32_t text_full() const {
+    return inbox_full(0);
+  }
+  __device__ __forceinline__ uint32_t keys() const {
+    return base + T::TEXT_OFFSET;
+  }
+  __device__ __forceinline__ uint32_t values() const {
+    return keys() + T::TEXT_BYTES;
   }
   /* Returns the first row of W for half 0 (left) or 1 (right) of the tile's columns. With GEGLU these are values and
    * gates. */

@@ -47,6 +47,8 @@ static void make_key(const struct product *product, char *key, size_t size) {
   char more[32] = "";
   if (a->more.x)
     snprintf(more, sizeof more, " and c%d+%d", a->more.c, a->more.c2);
+  else if (a->attend.k)
+    snprintf(more, sizeof more, ", %d tokens%s", a->attend.tokens, a->attend.k_text ? " each" : "");
   snprintf(key, size, "%dx%dx%d c%d+%d to %dx%d c%d k%d s%d p%d u%d a%d b%d t%d r%d%s%s%s%s", a->n, a->h, a->w, a->c,
            a->c2, a->out_h, a->out_w, a->columns, a->kernel, a->stride, a->pad, a->upsample, (int)a->act,
            a->bias != NULL, a->time != NULL, a->residual != NULL, a->gain.there ? " gain" : "",
@@ -87,6 +89,8 @@ static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], st
   if (a->x2)
     a->x2 = place(&next, a->x2, input_rows(a) * (size_t)a->c2 * sizeof(half_t));
   a->y = place(&next, a->y, output_rows(a) * row);
+  if (a->attend.k)
+    a->attend.o = place(&next, a->attend.o, output_rows(a) * row);
   if (a->residual)
     a->residual = in_place ? a->y : place(&next, a->residual, output_rows(a) * row);
   if (a->time)
@@ -111,6 +115,7 @@ static size_t op_bytes(const struct cuda_device *device, const struct cuda_progr
   else
     product_shape(program, op, &product.args);
   product.args.x2 = product.args.residual = product.args.time = &there;
+  product.args.attend.k = program->fused[index].product == FUSED_QUERY ? &there : NULL;
   return place_operands(NULL, scratch, &product);
 }
 
@@ -206,12 +211,25 @@ double product_time(struct cuda_device *device, const struct launches *launches,
   return seconds;
 }
 
+/* Appends the launches of a product by a choice, and of the attention that it does not end with. */
+static int append_choice(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                         struct launches *launches, struct error *err) {
+  struct launch attention = product->attention;
+  if (choice->way->append(device, product, choice, launches, err) < 0)
+    return -1;
+  if (!product->args.attend.k || choice_attends(choice))
+    return 0;
+  attention.attention.args.q = product->args.y;
+  attention.attention.args.o = product->args.attend.o;
+  return launches_append(launches, &attention, err);
+}
+
 /* Returns how many seconds one candidate for a product takes. */
 static double time_candidate(struct cuda_device *device, const struct product *product, const struct choice *choice,
                              double least, bool *disturbed) {
   struct launches trial = {0};
   double seconds = -1;
-  if (product_space(product, &trial, NULL) == 0 && choice->way->append(device, product, choice, &trial, NULL) == 0)
+  if (product_space(product, &trial, NULL) == 0 && append_choice(device, product, choice, &trial, NULL) == 0)
     seconds = product_time(device, &trial, least, disturbed);
   launches_free(&trial);
   return seconds;
@@ -358,15 +376,39 @@ static int fill(struct cuda_device *device, struct cuda_program *program, const 
   }
 }
 
+/* Appends the launches of a filled product: first its prologue. */
+static int append_all(struct cuda_device *device, struct cuda_program *program, int index,
+                      const struct product *product, struct error *err) {
+  if (product->has_prologue && !copy_ahead(&program->launches, product) &&
+      launches_append(&program->launches, &product->prologue, err) < 0)
+    return -1;
+  return product_append(device, program, index, product, err);
+}
+
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err) {
   struct product product;
-  if (fill(device, program, plan, index, &product, err) < 0)
+  return fill(device, program, plan, index, &product, err) < 0 ? -1 : append_all(device, program, index, &product, err);
+}
+
+int query_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                  const struct launch *attention, struct error *err) {
+  const struct attn_args *a = &attention->attention.args;
+  struct product product;
+  if (product_fill(device, program, plan, index, &product, err) < 0)
     return -1;
-  if (product.has_prologue && !copy_ahead(&program->launches, &product) &&
-      launches_append(&program->launches, &product.prologue, err) < 0)
-    return -1;
-  return product_append(device, program, index, &product, err);
+  product.attention = *attention;
+  product.args.attend = (struct product_attend){.k = a->k,
+                                                .v = a->v,
+                                                .o = a->o,
+                                                .k_row = a->k_row,
+                                                .v_row = a->v_row,
+                                                .k_text = a->k_batch,
+                                                .v_text = a->v_batch,
+                                                .tokens = a->Tk,
+                                                .rows = a->Tq,
+                                                .scale = a->scale};
+  return append_all(device, program, index, &product, err);
 }
 
 /* Appends the product's launches. A weight that was not loaded yet is loaded if they read it as it is. If they read it
@@ -377,7 +419,7 @@ static int append_way(struct cuda_device *device, struct cuda_program *program, 
   bool waits = !product->args.weight, quarters = choice->way->quarters && choice->way->quarters(&product->args);
   if (waits && !quarters && product_load(device, &loaded, err) < 0)
     return -1;
-  if (choice->way->append(device, &loaded, choice, &program->launches, err) < 0)
+  if (append_choice(device, &loaded, choice, &program->launches, err) < 0)
     return -1;
   if (waits && !quarters)
     device->resource[product->weight].read = true;

@@ -33,5 +33,10 @@ bool product_untimed(const struct cuda_device *device, const struct cuda_program
 /* Appends the launches of op number `index`, an OP_CONV, OP_LINEAR or OP_INJECT, to program->launches. */
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err);
+/* Appends the launches of a linear layer, op number `index`, and of the attention behind it, whose queries are the
+ * layer's result and which nothing else reads (FUSED_QUERY). attention: the attention's own launch, which needs no
+ * workspace; it is appended unless the fastest way does the attention within the product. */
+int query_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                  const struct launch *attention, struct error *err);
 
 #endif

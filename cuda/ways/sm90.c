@@ -53,7 +53,7 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
    * bytes of split sums that it reads. Of the whole GPU: cache: bytes from the cache; memory: bytes from memory.
    * slower: for each tile shape, a factor of the arithmetic's time. */
   static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5;
-  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88};
+  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9, 0.88, 1, 1.1};
   struct product_args product = as_product(args, choice);
   const struct product_tile_size *size = &product_tile_sizes[product.tile];
   bool pair_sum = product.pair == PAIR_SUM;
@@ -85,33 +85,41 @@ static bool pays(const struct cuda_device *device, const struct gemm_args *args,
          product_blocks(&product) > device->queue.sms;
 }
 
-enum { TIMED = 6 };
+enum { TIMED = 6, TIMED_ATTENDING = 4 };
 
 /* Stores in list the kernels and splits of the sum for which model_time predicts the shortest times, the shortest
- * first, at most TIMED of them, and returns their number. */
-static int candidates(const struct cuda_device *device, const struct gemm_args *args,
-                      struct choice list[WAY_CANDIDATES_MAX]) {
+ * first, at most `most` of them, and returns their number. attending: only those that end with the product's attention
+ * are meant; false: only all others. */
+static int rank(const struct cuda_device *device, const struct gemm_args *args, bool attending, int most,
+                struct choice *list) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   double time[TIMED];
   int count = 0;
   for (int index = 0; index < PRODUCT_TILES * PRODUCT_PAIRS; index++)
     for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
       struct choice choice = {&way_sm90, index, splits[i]};
-      if (!takes(device, args, &choice) || !pays(device, args, &choice))
+      if (choice_attends(&choice) != attending || !takes(device, args, &choice) || !pays(device, args, &choice))
         continue;
       double t = model_time(device, args, &choice);
-      int at = count < TIMED ? count++ : TIMED;
+      int at = count < most ? count++ : most;
       for (; at > 0 && time[at - 1] > t; at--)
-        if (at < TIMED) {
+        if (at < most) {
           time[at] = time[at - 1];
           list[at] = list[at - 1];
         }
-      if (at < TIMED) {
+      if (at < most) {
         time[at] = t;
         list[at] = choice;
       }
     }
   return count;
+}
+
+/* Those that attend are the last: where nothing is timed, the attention has a launch of its own. */
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  int count = rank(device, args, false, TIMED, list);
+  return count + (args->attend.k ? rank(device, args, true, TIMED_ATTENDING, list + count) : 0);
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,

@@ -22,6 +22,8 @@ struct product {
   /* launch that makes the product's input by a norm or an activation; valid if has_prologue is true */
   struct launch prologue;
   bool has_prologue;
+  /* launch of the attention whose queries are y; valid if args.attend.k is not NULL */
+  struct launch attention;
   bool input_ends;        /* true: nothing reads the product's input later */
   bool follows;           /* true: the op before runs whenever this one does */
   const struct way *only; /* the only way that may do the product; NULL: any */
@@ -78,6 +80,11 @@ extern const struct way way_pair;
 
 static inline int product_index(enum product_tile tile, enum product_pair pair) {
   return (int)tile * PRODUCT_PAIRS + (int)pair;
+}
+
+/* Returns true if the product by this choice ends with the attention whose queries it makes. */
+static inline bool choice_attends(const struct choice *choice) {
+  return choice->way == &way_sm90 && product_attends((enum product_tile)(choice->index / PRODUCT_PAIRS));
 }
 
 #endif

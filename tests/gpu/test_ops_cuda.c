@@ -5,7 +5,8 @@
  *
  *   test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
  *   test_ops_cuda --chosen [PREFIX] those cases by the device's choice alone
- *   test_ops_cuda --way WAY         the ways whose names begin with WAY
+ *   test_ops_cuda --way WAY         the ways whose names begin with WAY; here and below, WAY may be `queries`: linear
+ *                                   layers whose launch also does the attention to a text
  *   test_ops_cuda --fused           chains of ops that are one launch
  *   test_ops_cuda --generic [WAY]   all cases, or those ways alone, or (rest) all but the ways; fails if something is
  *                                   used that came with Hopper, or that needs more shared memory than an Ada GPU has
@@ -58,9 +59,9 @@ static void opened_to_tune(struct device *device) {
 /* --- which kernel (way) computed a convolution or linear layer --- */
 
 /* Counts convolutions and linear layers, those that each kernel (way) computed, those that the forced one computed, and
- * launches that do several ops, those of pairs of linear layers too. beside: norms that make more than their result;
- * joined: epilogues that do. */
-static struct { int products, by[WAYS], forced, fused, pairs, beside, joined; } tally;
+ * launches that do several ops, those of pairs of linear layers too. attending: products that end with an attention;
+ * beside: norms that make more than their result; joined: epilogues that do. */
+static struct { int products, by[WAYS], forced, fused, pairs, attending, beside, joined; } tally;
 
 /* Returns the index in `ways` of the launch's kernel; WAYS: the launch does no convolution or linear layer. */
 static int find_way(const struct launch *launch) {
@@ -100,6 +101,7 @@ static void prepared(const struct program *base) {
                    launch->kind == LAUNCH_ROW_ENTER || launch->kind == LAUNCH_ROW_ATTEND ||
                    launch->kind == LAUNCH_ROW_LEAVE;
     tally.pairs += launch->kind == LAUNCH_ROW_PAIR;
+    tally.attending += launch->kind == LAUNCH_PRODUCT && product_attends(launch->product.tile);
     tally.joined += launch->kind == LAUNCH_EPILOGUE && launch->joined.x;
     tally.beside += launch->kind == LAUNCH_NORM && (launch->beside.sum || launch->beside.joined);
     if (way == WAYS)
@@ -233,6 +235,37 @@ static int run_joined(struct op_test_options options) {
   return failed + 1;
 }
 
+/* Runs linear layers that make the queries of an attention by each kernel that does both, then by what is timed to be
+ * the fastest, but not where a sanitizer would have to look at libraries' kernels. The last of the cases must not be
+ * done so. */
+static int run_queries(struct op_test_options options) {
+  static const struct forced_way attending[] = {{"64x64 attends", PRODUCT(64x64_ATTENDS, NONE, 1)},
+                                                {"64x64 attends, weights", PRODUCT(64x64_ATTENDS, WEIGHTS, 1)},
+                                                {"64x64 attends, input", PRODUCT(64x64_ATTENDS, INPUT, 1)},
+                                                {"128x64 attends", PRODUCT(128x64_ATTENDS, NONE, 1)},
+                                                {"128x64 attends, weights", PRODUCT(128x64_ATTENDS, WEIGHTS, 1)},
+                                                {"128x64 attends, input", PRODUCT(128x64_ATTENDS, INPUT, 1)}};
+  enum { ROWS_64 = 17, ROWS_128 = 16 }; /* number of cases that a kernel with so many rows must take */
+  int failed = 0;
+  options.opened = opened_together;
+  for (int i = 0; i < (int)(sizeof attending / sizeof attending[0]); i++) {
+    int wanted = product_tile_sizes[attending[i].choice.index / PRODUCT_PAIRS].m == 64 ? ROWS_64 : ROWS_128;
+    forced = &attending[i].choice;
+    failed += run(attending[i].name, "fused queries", &options, NULL);
+    if (!options.apart && (tally.forced != wanted || tally.attending != wanted)) {
+      printf("FAIL %s: %d products of %d, not %d\n", attending[i].name, tally.forced, tally.attending, wanted);
+      failed++;
+    }
+  }
+  forced = NULL;
+  if (!options.large)
+    return failed;
+  options.opened = opened_to_tune;
+  failed += run("timed", "fused queries", &options, NULL);
+  printf("%d attentions by the product ahead\n", tally.attending);
+  return failed;
+}
+
 /* Runs the pairs of linear layers with what is timed to be the faster: one launch for both, or one for each. */
 static int run_timed_pairs(struct op_test_options options) {
   options.opened = opened_to_tune;
@@ -291,7 +324,7 @@ static int run_fused(bool sm90, bool blas, struct op_test_options options) {
     printf("FAIL op by op: %d launches of several ops\n", tally.fused);
     failed++;
   }
-  return failed + (sm90 ? run_joined(options) : 0);
+  return failed + (sm90 ? run_joined(options) + run_queries(options) : 0);
 }
 
 /* Returns true for the tiles of window.cu, which do 3x3 convolutions alone. */
@@ -415,6 +448,8 @@ int main(int argc, char **argv) {
     else
       failed += run_way(&cases[i], prefix, &options);
   }
+  if (sm90 && !strcmp(only, "queries"))
+    failed += run_queries(options);
   if (!ways_alone && !*prefix)
     failed += run_fused(sm90, blas, options);
   if (some || ways_alone)

@@ -22,6 +22,7 @@ struct second_case {
   int room, count; /* frames of the ring, and the number in the bank's state */
   bool off;        /* run.bank.frames is 0 */
   int tokens;      /* number of tokens of a frame; 0: as many as queries */
+  bool query;      /* a linear layer makes the queries of the attention alone */
 };
 
 /* Makes a ring whose frames from `count` on are no numbers. */
@@ -40,6 +41,10 @@ static void build_second(struct op_test *t, const void *argument) {
   struct tensor fused = test_input(t, c->n, c->queries_h, c->queries_w, 3 * width, ELEMENT_DEVICE, FILL_NORMAL);
   struct op_attention op = {.heads = c->heads, .scale = 1 / sqrtf((float)c->dim)};
   op.q = tensor_channels(fused, 0, width);
+  if (c->query) {
+    struct tensor x = test_input(t, c->n, c->queries_h, c->queries_w, width, ELEMENT_DEVICE, FILL_NORMAL);
+    op.q = plan_linear(&t->plan, "query", (struct op_linear){.x = x, .weight = test_weight(t, width, 1, width)});
+  }
   op.k = tensor_channels(fused, width, width);
   op.v = tensor_channels(fused, 2 * width, width);
   struct tensor ring = ring_of(t, c, tokens, 2 * width);
@@ -72,6 +77,7 @@ static const struct second_case second_cases[] = {
     {1, 24, 25, 1, 64, 1, 1},
     {1, 5, 7, 3, 104, 2, 1},
     {2, 4, 4, 2, 64, 3, 2, .tokens = 21},
+    {1, 8, 8, 2, 64, 2, 1, .query = true},
 };
 
 /* --- the bank's state --- */

@@ -120,6 +120,74 @@ static const struct pair_case large_pair_cases[] = {
     {1, 108, 64, 320, 960, .residual = true},
 };
 
+/* A linear layer and the attention to a text whose queries it makes, with heads of 64 channels. */
+struct query_case {
+  int n, h, w, c, heads, tokens; /* n 0: all of these are random */
+  bool norm, bias;
+  bool own_text; /* each latent has its own text */
+  bool made;     /* the launch ahead makes the text's keys and values, in the same run */
+  bool read;     /* the layer's result is read again, so that it must be stored */
+  enum fill fill, text;
+  float factor; /* factor of attention's usual scale; 0 stands for 1 */
+};
+
+static struct query_case random_query(struct op_test *t) {
+  return (struct query_case){.n = test_integer(t, 1, 3),
+                             .h = test_integer(t, 1, 15),
+                             .w = test_integer(t, 1, 15),
+                             .c = 8 * test_integer(t, 1, 80),
+                             .heads = test_integer(t, 1, 6),
+                             .tokens = test_integer(t, 1, 80),
+                             .norm = test_integer(t, 0, 1),
+                             .bias = test_integer(t, 0, 1)};
+}
+
+static void build_query(struct op_test *t, const void *argument) {
+  struct query_case c = *(const struct query_case *)argument;
+  if (!c.n)
+    c = random_query(t);
+  int width = 64 * c.heads;
+  struct tensor x = test_input(t, c.n, c.h, c.w, c.c, ELEMENT_DEVICE, c.fill);
+  struct tensor text =
+      test_input(t, c.own_text ? c.n : 1, 1, c.tokens, c.made ? 64 : 2 * width + 24, ELEMENT_DEVICE, c.text);
+  if (c.made)
+    text = linear(t, text, 2 * width + 24, no_prologue, true, ACT_NONE, none);
+  struct tensor q = linear(t, x, width, c.norm ? layer_norm(t, c.c) : no_prologue, c.bias, ACT_NONE, none);
+  test_output(t, plan_attention(&t->plan, "attention",
+                                (struct op_attention){.q = q,
+                                                      .k = tensor_channels(text, 16, width),
+                                                      .v = tensor_channels(text, 16 + width, width),
+                                                      .heads = c.heads,
+                                                      .scale = 0.125f * (c.factor != 0 ? c.factor : 1)}));
+  if (c.read)
+    test_output(t, linear(t, q, 8, no_prologue, false, ACT_NONE, none));
+}
+
+/* One launch with tiles of 64 and of 128 rows, then with tiles of 64 alone, then none. */
+static const struct query_case query_cases[] = {
+    {1, 16, 16, 1280, 20, 77, .norm = true},
+    {1, 32, 32, 640, 10, 77, .norm = true},
+    {1, 8, 8, 1280, 5, 80, .norm = true, .fill = FILL_OFFSET},
+    {2, 9, 7, 200, 5, 33, .bias = true},
+    {1, 11, 3, 960, 3, 72, .norm = true, .bias = true, .fill = FILL_LARGE},
+    {1, 13, 11, 64, 7, 73, .fill = FILL_CONSTANT},
+    {1, 1, 1, 136, 1, 1, .norm = true},
+    {2, 5, 5, 8, 2, 9, .text = FILL_ZEROS},
+    {1, 9, 9, 320, 2, 77, .norm = true, .text = FILL_LARGE, .factor = 1 / 32.0f},
+    {2, 16, 8, 320, 3, 40, .norm = true, .own_text = true},
+    {1, 8, 8, 320, 5, 77, .made = true},
+    {1, 16, 16, 640, 10, 77, .norm = true, .made = true},
+    {0},
+    {0},
+    {0},
+    {0},
+    {3, 8, 8, 320, 2, 80, .norm = true, .own_text = true},
+    {2, 9, 7, 320, 2, 77, .norm = true, .own_text = true},
+    {1, 8, 8, 320, 2, 81, .norm = true},
+    {1, 8, 8, 320, 2, 154, .norm = true},
+    {1, 8, 8, 320, 2, 77, .norm = true, .read = true},
+};
+
 /* Two linear layers with residuals, as at the end of a transformer whose rows are too many for the kernels above. */
 struct fold_case {
   int n, h, w;
@@ -411,6 +479,7 @@ const struct op_cases op_cases_fused[] = {
     OP_CASES("fused attend", build_attend, attend_cases),
     OP_CASES("fused leave", build_leave, leave_cases),
     OP_CASES("fused pairs", build_pair, pair_cases),
+    OP_CASES("fused queries", build_query, query_cases),
     OP_CASES("fused linear layers", build_fold, fold_cases),
     OP_CASES("fused feed-forward", build_feed, feed_cases),
     OP_CASES("fused blocks", build_blocks, block_cases),
