@@ -36,7 +36,6 @@ namespace block_sm90 {
 
 using namespace attention;
 using product_sm90::load_box;
-using product_sm90::load_matrices;
 using product_sm90::load_transposed;
 using product_sm90::store_transposed;
 
@@ -52,11 +51,9 @@ constexpr int round_up(int value, int to) {
 }
 
 /* The shape of a kernel. Tiles are WIDTH x HEIGHT pixels. A thread block has UNITS warpgroups, each with a tile of its
- * own, so that one warpgroup's results are written during the products of another. REGISTERS: wgmma takes the weights
- * from registers, not from shared memory. */
-template <int WIDTH_, int HEIGHT_, int UNITS_, bool REGISTERS_ = false> struct shape {
-  static constexpr int WIDTH = WIDTH_, HEIGHT = HEIGHT_, UNITS = UNITS_, THREADS = 128 * UNITS;
-  static constexpr bool REGISTERS = REGISTERS_;
+ * own, so that one warpgroup's results are written during the products of another. */
+template <int WIDTH_, int HEIGHT_, int UNITS_> struct shape {
+  static constexpr int WIDTH = WIDTH_, HEIGHT = HEIGHT_, UNITS = UNITS_, THREADS = 128 * UNITS + 32;
   /* Return the numbers of pairs in a row, and of rows, of a stage. */
   static constexpr int pitch(int stage) {
     return WIDTH / 2 + (stage == 0 ? 4 : 3 - stage);
@@ -168,17 +165,43 @@ __device__ __forceinline__ void load_weights(const params &p, const memory_map<S
   }
 }
 
+/* Where a tile lies: its first column and row, and the number of the picture. */
+template <class S> struct place {
+  int left, top, picture;
+  __device__ __forceinline__ place(const params &p, int index) {
+    int row = quotient(index, p.across);
+    picture = quotient(row, p.down);
+    left = (index - row * (int)p.across.by) * S::WIDTH;
+    top = (row - picture * (int)p.down.by) * S::HEIGHT;
+  }
+};
+
+/* Loads weights and tiles: what the loading warp does. The weights are constant, so their copies need not wait for the
+ * preceding kernel. But they would delay those of the tiles, so only the first convolution's are loaded before. */
+template <class S> __device__ __forceinline__ void load(const params &p, const memory_map<S> &m, int lane) {
+  int index = blockIdx.x + lane * gridDim.x;
+  load_weights<S>(p, m, 0, 1, lane);
+  if (lane < S::UNITS && index < p.count) {
+    place<S> at(p, index);
+    wait_for_predecessors();
+    barrier_expect(m.tile_full(lane), S::bytes(0));
+    tensor_load(m.stage(lane, 0), &p.x, m.tile_full(lane), 0, at.left / 2 - 2, at.top - 3, at.picture);
+  }
+  __syncwarp();
+  launch_dependents();
+  load_weights<S>(p, m, 1, 2, lane);
+}
+
 template <class S> struct worker {
   const params &p;
   const memory_map<S> &m;
   int unit, thread, lane, warp; /* thread, warp: number within the warpgroup */
-  int left, top, picture;       /* where the tile lies */
+  int left, top, picture;       /* where the tile lies (struct place) */
   float bias[CONVOLUTIONS][2];
   /* where this lane stores the results of each convolution, and where it finds the block's input for the last one: the
    * address of 8 channels of a pixel, for every second group of 8 columns */
   uint32_t to_first[S::stores(0)], to_second[S::stores(1)], to_result[S::stores(2)], input[S::stores(2)];
   uint32_t residual[S::stores(2)][4];
-  uint32_t weights[S::REGISTERS ? STEPS : 1][4];
 
   __device__ __forceinline__ void load_bias() {
     int channel = warp * 16 % C + lane / 4;
@@ -225,27 +248,6 @@ template <class S> struct worker {
     }
   }
 
-  /* Finds the place of tile number `index`. */
-  __device__ __forceinline__ void find_place(int index) {
-    int row = quotient(index, p.across);
-    picture = quotient(row, p.down);
-    left = (index - row * (int)p.across.by) * S::WIDTH;
-    top = (row - picture * (int)p.down.by) * S::HEIGHT;
-  }
-
-  /* Loads the tile, and then the weights that are needed later. One warp calls it. */
-  __device__ __forceinline__ void load() const {
-    if (lane == 0) {
-      wait_for_predecessors();
-      barrier_expect(m.tile_full(unit), S::bytes(0));
-      tensor_load(m.stage(unit, 0), &p.x, m.tile_full(unit), 0, left / 2 - 2, top - 3, picture);
-      launch_dependents();
-    }
-    __syncwarp();
-    if (unit == 0)
-      load_weights<S>(p, m, 1, 2, lane);
-  }
-
   /* Sets those pixels of a stage to zero that are outside of the picture: the padding of the next convolution. */
   template <int STAGE> __device__ __forceinline__ void clear_outside() const {
     constexpr int WIDE = 2 * S::pitch(STAGE);
@@ -262,19 +264,6 @@ template <class S> struct worker {
     }
   }
 
-  /* Waits for the weights of a convolution. With REGISTERS, loads them: step number i of a product's sum takes
-   * weights[i], of 16 channels of one tap. */
-  template <int STAGE> __device__ __forceinline__ void take_weights() {
-    barrier_wait(m.weights_full(STAGE), 0);
-    if constexpr (S::REGISTERS) {
-      int row = warp * 16 + lane % 16, chunk = lane / 16, swizzle = row >> 1 & 3;
-#pragma unroll
-      for (int i = 0; i < STEPS; i++)
-        load_matrices(weights[i], m.weights(12 * STAGE + i / 8 * 4 + 3 - i / 2 % 4) + row * 2 * C +
-                                      (((i % 2 * 2 + chunk) ^ swizzle) << 4));
-    }
-  }
-
   /* Starts the products of the convolution that reads stage STAGE. */
   template <int STAGE> __device__ __forceinline__ void multiply(float (&sum)[S::groups(STAGE)][4]) const {
     using instruction = Wgmma<8 * S::groups(STAGE)>;
@@ -285,10 +274,7 @@ template <class S> struct worker {
     for (int i = 0; i < STEPS; i++) {
       int dy = i / 8, dx = i / 2 % 4, k = i % 2;
       uint64_t b = operand<PAIR>(pairs, (dy * S::pitch(STAGE) * 2 + dx) * PAIR / 2 + 32 * k);
-      if constexpr (S::REGISTERS)
-        instruction::rows(sum, weights[i], b, i);
-      else
-        instruction::scores(sum, operand<2 * C>(from, (4 * dy + 3 - dx) * TAP + 32 * k), b, i);
+      instruction::scores(sum, operand<2 * C>(from, (4 * dy + 3 - dx) * TAP + 32 * k), b, i);
     }
     wgmma_commit();
   }
@@ -321,7 +307,7 @@ template <class S> struct worker {
     wgmma_wait<0>();
     pin(sum);
     if constexpr (STAGE < 2)
-      take_weights<STAGE + 1>();
+      barrier_wait(m.weights_full(STAGE + 1), 0);
     write<STAGE>(sum, to);
     sync();
   }
@@ -330,15 +316,16 @@ template <class S> struct worker {
    * tile: a warp takes as long for them as for a convolution. */
   __device__ __forceinline__ void run(int index) {
     load_bias();
-    find_place(index);
+    place<S> at(p, index);
+    left = at.left;
+    top = at.top;
+    picture = at.picture;
     find_targets<0>(to_first);
     clear_outside<1>();
-    if (warp == 0)
-      load();
     find_targets<1>(to_second);
     find_targets<2>(to_result);
     find_input();
-    take_weights<0>();
+    barrier_wait(m.weights_full(0), 0);
     barrier_wait(m.tile_full(unit), 0);
     convolve<0>(to_first, [] {});
     convolve<1>(to_second, [&] {
@@ -366,14 +353,15 @@ template <class S> __global__ void __launch_bounds__(S::THREADS, 1) block_kernel
     for (int i = 0; i < CONVOLUTIONS + S::UNITS; i++)
       barrier_init(m.weights_full(i), 1);
     tensor_prefetch(&p.x);
+    tensor_prefetch(&p.y);
     barrier_init_fence();
   }
   clear_blocks<S>(m);
   __syncthreads();
-  /* The weights are constant, so their copies need not wait for the preceding kernel. */
-  if (warp == S::THREADS / 32 - 1)
-    load_weights<S>(p, m, 0, 1, lane);
-  __syncwarp();
+  if (warp == S::THREADS / 32 - 1) {
+    load<S>(p, m, lane);
+    return;
+  }
   int unit = S::UNITS == 1 ? 0 : warp / 4, index = blockIdx.x + unit * gridDim.x;
   if (index < p.count)
     worker<S>{p, m, unit, (int)threadIdx.x % 128, lane, warp % 4}.run(index);
@@ -429,7 +417,7 @@ const struct kind {
   int width, height, units;
   cudaError_t (*launch)(const struct product_device *, const struct launch_queue *, const struct block_args *);
 } kinds[] = {
-    {8, 4, 1, launch_shape<shape<8, 4, 1, true>>},
+    {8, 4, 1, launch_shape<shape<8, 4, 1>>},
     {16, 8, 1, launch_shape<shape<16, 8, 1>>},
     {32, 8, 2, launch_shape<shape<32, 8, 2>>},
 };
