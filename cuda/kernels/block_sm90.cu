@@ -28,7 +28,7 @@
 #include <cudaTypedefs.h>
 
 #include "attention/hopper.cuh"
-#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/cluster_sm90.cuh"
 #include "cuda/kernels/copies_sm90.cuh"
 #include "cuda/kernels/quotient.h"
 
@@ -36,6 +36,7 @@ namespace block_sm90 {
 
 using namespace attention;
 using product_sm90::load_box;
+using product_sm90::load_box_both;
 using product_sm90::load_transposed;
 using product_sm90::store_transposed;
 
@@ -90,6 +91,7 @@ struct params {
   CUtensorMap x, y, weight[CONVOLUTIONS];
   const float *bias[CONVOLUTIONS];
   int w, h;
+  bool paired; /* true: each two thread blocks are a cluster, and load half of the weights each, for both of them */
   divisor across, down; /* numbers of tiles in a picture's width and height */
   int count;            /* number of tiles in all pictures */
 };
@@ -152,7 +154,8 @@ template <class S> __device__ __forceinline__ void clear_blocks(const memory_map
   shared_fence();
 }
 
-/* Loads the weights of `count` convolutions from number `first` on, by the lanes of a warp: each loads one tap. */
+/* Loads the weights of `count` convolutions from number `first` on, by the lanes of a warp: each loads one tap, or, if
+ * thread blocks are paired, each second lane. */
 template <class S>
 __device__ __forceinline__ void load_weights(const params &p, const memory_map<S> &m, int first, int count, int lane) {
   if (lane < count)
@@ -160,8 +163,11 @@ __device__ __forceinline__ void load_weights(const params &p, const memory_map<S
   __syncwarp();
   if (lane < 9 * count) {
     int convolution = first + lane / 9, tap = lane % 9;
-    load_box(m.weights(12 * convolution + tap / 3 * 4 + 3 - tap % 3), &p.weight[convolution],
-             m.weights_full(convolution), tap * C, 0);
+    uint32_t to = m.weights(12 * convolution + tap / 3 * 4 + 3 - tap % 3), full = m.weights_full(convolution);
+    if (!p.paired)
+      load_box(to, &p.weight[convolution], full, tap * C, 0);
+    else if (tap % 2 == (int)blockIdx.x % 2)
+      load_box_both(to, &p.weight[convolution], full, tap * C, 0);
   }
 }
 
@@ -190,6 +196,9 @@ template <class S> __device__ __forceinline__ void load(const params &p, const m
   __syncwarp();
   launch_dependents();
   load_weights<S>(p, m, 1, 2, lane);
+  /* A thread block without a tile has to stay until all that the other one of the pair sends it is there. */
+  for (int i = 0; p.paired && i < CONVOLUTIONS; i++)
+    barrier_wait(m.weights_full(i), 0);
 }
 
 template <class S> struct worker {
@@ -356,8 +365,12 @@ template <class S> __global__ void __launch_bounds__(S::THREADS, 1) block_kernel
     tensor_prefetch(&p.y);
     barrier_init_fence();
   }
+  if (p.paired)
+    cluster_begin();
   clear_blocks<S>(m);
   __syncthreads();
+  if (p.paired)
+    cluster_begun();
   if (warp == S::THREADS / 32 - 1) {
     load<S>(p, m, lane);
     return;
@@ -406,10 +419,10 @@ cudaError_t launch_shape(const struct product_device *device, const struct launc
   p.across = divisor_of((int)blocks_for((size_t)a->w, S::WIDTH));
   p.down = divisor_of((int)blocks_for((size_t)a->h, S::HEIGHT));
   p.count = (int)(p.across.by * p.down.by * (unsigned)a->n);
-  cudaError_t status =
-      cudaFuncSetAttribute(block_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
-  dim3 grid((unsigned)(p.count < queue->sms ? p.count : queue->sms));
-  return status == cudaSuccess ? launch(queue, block_kernel<S>, grid, dim3(S::THREADS), S::SHARED_BYTES, p) : status;
+  unsigned blocks = (unsigned)(p.count < queue->sms ? p.count : queue->sms), even = (blocks + 1) / 2 * 2;
+  p.paired = queue->overlap && even <= (unsigned)queue->sms;
+  return launch_cluster(queue, block_kernel<S>, dim3(p.paired ? even : blocks), S::THREADS, S::SHARED_BYTES,
+                        p.paired ? 2 : 1, p);
 }
 
 /* The compiled kernels, from small tiles to large ones. */
