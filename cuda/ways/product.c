@@ -206,9 +206,10 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
 }
 
 bool product_in_quarters(const struct gemm_args *args) {
-  enum { ROWS_LEAST = 128 };
+  enum { ROWS_LEAST = 128, ROWS_LEAST_OF_FEW = 64, FEW = 192 /* channels: their weights take little time to read */ };
+  bool few = args->c + args->c2 <= FEW && args->columns <= FEW;
   return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && !args->residual &&
-         args->n * args->h * args->w >= ROWS_LEAST;
+         args->n * args->h * args->w >= (few ? ROWS_LEAST_OF_FEW : ROWS_LEAST);
 }
 
 /* --- two linear layers as one product --- */
