@@ -171,8 +171,30 @@ static int match_attend(const struct cuda_device *device, const struct cuda_prog
   return inner && row_attend_supported(&device->queue, &args) ? 4 : 0;
 }
 
+/* Returns true if the launches that write the tensor are done when the one that begins with op number `index` begins.
+ * That is early, when all thread blocks of the one ahead have begun; these too may have begun (those of attentions)
+ * before the one ahead of them was done. So only what three launches ahead have written may be missing, and what ops
+ * behind write in the turn before, if there is a loop. */
+static bool is_there_ahead(const struct cuda_program *program, struct tensor t, int index) {
+  enum { AHEAD = 3 };
+  int starts[AHEAD] = {0}, count = 0;
+  for (int i = 0; i < index; i += program->fused[i].count ? program->fused[i].count : 1)
+    starts[count++ % AHEAD] = i;
+  const struct plan *plan = program->base.plan;
+  for (int i = starts[count % AHEAD]; i < plan->op_count; i++) {
+    struct tensor list[OPERANDS_MAX];
+    int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
+    for (int j = 0; j < writes; j++)
+      if (list[j].space == t.space && list[j].index == t.index)
+        return false;
+  }
+  return true;
+}
+
 static int prepare_attend(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
   const struct op_linear *first = &op[0].linear, *query = &op[1].linear, *last = &op[3].linear;
+  const struct tensor k = op[2].attention.k, v = op[2].attention.v;
+  int index = (int)(op - a->program->base.plan->ops);
   launch->kind = LAUNCH_ROW_ATTEND;
   launch->row_attend = shape_attend(op);
   launch->row_attend.x = address(a, first->x, ROLE_ANY);
@@ -181,8 +203,9 @@ static int prepare_attend(struct addresses *a, const struct op *op, struct launc
   launch->row_attend.query = row_product(a, query);
   launch->row_attend.last = row_product(a, last);
   launch->row_attend.norm = row_norm(a, &query->prologue);
-  launch->row_attend.k = address(a, op[2].attention.k, ROLE_MATRIX);
-  launch->row_attend.v = address(a, op[2].attention.v, ROLE_MATRIX);
+  launch->row_attend.k = address(a, k, ROLE_MATRIX);
+  launch->row_attend.v = address(a, v, ROLE_MATRIX);
+  launch->row_attend.text_there = is_there_ahead(a->program, k, index) && is_there_ahead(a->program, v, index);
   launch->row_attend.y = address(a, last->y, ROLE_ANY);
   return 1;
 }

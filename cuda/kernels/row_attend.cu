@@ -140,12 +140,15 @@ __global__ void __launch_bounds__(2 * C, 1) attend_kernel(const __grid_constant_
   fetch_bias(last_bias, p.last.bias, column);
   layer.fetch(p.norm.gamma, p.norm.beta);
   layer.put(m->norm);
+  if (p.text_there)
+    fetch_text<C>(p, picture, m);
   wait_for_previous();
   /* Load the rows, and start to load keys and values. */
   uint4 row_values = part_of_row.read(p.x + first * C, C);
   halves<1, 2> h;
   h.read(p.residual + first * C + column, C);
-  fetch_text<C>(p, picture, m);
+  if (!p.text_there)
+    fetch_text<C>(p, picture, m);
   part_of_row.share_out(m->tile, row_values);
   /* First product: x times the matrix W1, plus the residual, gives h. */
   float sum[1][2][4];

@@ -54,6 +54,7 @@ struct row_attend {
    * pictures have the same text) */
   long k_row, k_batch, v_row, v_batch;
   int tokens;
+  bool text_there; /* k and v are complete before the preceding launch begins, so they can be loaded before it ends */
   float scale;
   half_t *y; /* the result, [n, rows, c] */
   int n, rows, c, heads;
