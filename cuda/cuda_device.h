@@ -331,6 +331,10 @@ struct folded_layers {
  * nothing else reads them. */
 half_t *resource_folded(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
                         struct error *err);
+/* Does the same for two convolutions that are one (launch_compose), and drops nothing. Then `layers` names the first
+ * convolution's weight and bias and the second one's bias; its width is 0. */
+half_t *resource_composed(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
+                          struct error *err);
 
 /* Returns true if a copy in another layout depends on a resource that has changed. changed: for each element of
  * resources.list, if it has. weights_form_work returns how long making the copy takes, in values of a plain copy. */

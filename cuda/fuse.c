@@ -2,50 +2,12 @@
 
 #include <stdlib.h>
 
-#include "cuda/ops.h"
+#include "cuda/fuse_convs.h"
+#include "cuda/fuse_operands.h"
 #include "cuda/ways/choose.h"
 #include "cuda/ways/feed.h"
 #include "cuda/ways/pair.h"
 #include "cuda/ways/product.h"
-
-enum { LAUNCHES_MAX = 2 }; /* largest number of launches that replace one sequence of ops */
-
-/* --- operands that the fused kernels can read --- */
-
-/* Returns true if the kernels of rows.h (several ops of a transformer in one launch) can read the tensor: it is FP16,
- * and its number of channels, its pitch and its offset are multiples of 8. */
-static bool has_rows(const struct cuda_program *program, struct tensor t) {
-  return tensor_exists(t) && t.offset % 8 == 0 && t.pitch % 8 == 0 && t.c % 8 == 0 &&
-         element_is(tensor_element(program, t), DTYPE_F16);
-}
-
-static bool is_same(struct tensor a, struct tensor b) {
-  return a.space == b.space && a.index == b.index && a.offset == b.offset && a.c == b.c && a.n == b.n && a.h == b.h &&
-         a.w == b.w;
-}
-
-/* Returns true if no op after op number `last` reads the tensor, so that a launch for all ops up to `last` need not
- * store it. */
-static bool is_inner(const struct cuda_program *program, struct tensor t, int last) {
-  return t.space == TENSOR_TEMPORARY && program->base.plan->temporaries[t.index].last <= last;
-}
-
-/* Arguments of address(), which returns a tensor's device address. If an address cannot be found, `ok` becomes false
- * and err is set. */
-struct addresses {
-  struct cuda_device *device;
-  const struct cuda_program *program;
-  struct error *err;
-  bool ok;
-};
-
-static void *address(struct addresses *a, struct tensor t, enum role role) {
-  if (!tensor_exists(t))
-    return NULL;
-  void *data = tensor_data_as(a->device, a->program, t, role == ROLE_VECTOR ? DTYPE_F32 : DTYPE_F16, role, a->err);
-  a->ok = a->ok && data;
-  return data;
-}
 
 static struct row_product row_product(struct addresses *a, const struct op_linear *o) {
   return (struct row_product){address(a, o->weight, ROLE_MATRIX), address(a, o->bias, ROLE_VECTOR)};
@@ -246,10 +208,6 @@ static int prepare_leave(struct addresses *a, const struct op *op, struct launch
 
 /* --- two linear layers as one product --- */
 
-static bool is_dense(const struct cuda_program *program, struct tensor t) {
-  return has_rows(program, t) && t.pitch == t.c;
-}
-
 /* Returns 2 for two linear layers, one after the other, with a residual each: the narrowing layer of a feed-forward and
  * the projection out of a transformer. Their weights are multiplied when they are loaded, and the first one's residual
  * becomes a second input. The product of the weights takes memory beside them, which is why wide layers do without. */
@@ -310,40 +268,6 @@ static int match_pair(const struct cuda_device *device, const struct cuda_progra
   return row_pair_supported(&device->product, &args) ? 2 : 0;
 }
 
-/* --- a linear layer and the attention whose queries it makes --- */
-
-/* Returns 2 for a linear layer and an attention to a short text that alone reads its result. Whether the product may
- * end with the attention depends on its tile as well (product_supported). */
-static int match_query(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
-                       int left) {
-  const struct op_linear *query = &op[0].linear;
-  const struct op_attention *attention = &op[1].attention;
-  (void)device;
-  if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_ATTENTION || query->act != ACT_NONE ||
-      tensor_exists(query->residual) || attention->causal || tensor_exists(attention->k2) ||
-      attention->q.c != attention->heads * PRODUCT_HEAD || rows_of(attention->k) > PRODUCT_TOKENS_MOST)
-    return 0;
-  int end = (int)(op - program->base.plan->ops) + 1;
-  return is_same(query->y, attention->q) && is_dense(program, query->y) && is_dense(program, attention->y) &&
-                 has_rows(program, attention->k) && has_rows(program, attention->v) && is_inner(program, query->y, end)
-             ? 2
-             : 0;
-}
-
-/* Appends the launches of both. An attention with a workspace stays apart, because trials may not share it. */
-static int prepare_query(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
-  struct launches *launches = &program->launches;
-  const struct plan *plan = program->base.plan;
-  int first = launches->count;
-  if (op_prepare(device, program, plan, index + 1, err) < 0)
-    return -1;
-  struct launch attention = launches->list[first];
-  launches_truncate(launches, first);
-  if (!attention.attention.workspace)
-    return query_prepare(device, program, plan, index, &attention, err);
-  return product_prepare(device, program, plan, index, err) < 0 ? -1 : launches_append(launches, &attention, err);
-}
-
 /* --- fusing the three convolutions of an autoencoder's block --- */
 
 /* Returns true for a 3x3 convolution with ReLU that has as many output channels as input channels. */
@@ -386,49 +310,6 @@ static int prepare_block(struct addresses *a, const struct op *op, struct launch
   return 1;
 }
 
-/* --- fusing a group norm with the convolution after it --- */
-
-static struct norm_conv_args shape_norm_conv(const struct op *op) {
-  const struct op_conv *o = &op->conv;
-  return (struct norm_conv_args){.c = o->x.c,
-                                 .c2 = o->x2.c,
-                                 .groups = o->prologue.groups,
-                                 .eps = o->prologue.eps,
-                                 .act = o->prologue.act,
-                                 .n = o->x.n,
-                                 .h = o->x.h,
-                                 .w = o->x.w,
-                                 .columns = o->weight.n};
-}
-
-static int match_norm_conv(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
-                           int left) {
-  const struct op_conv *o = &op->conv;
-  (void)left;
-  if (op->type != OP_CONV || o->prologue.norm != NORM_GROUP || o->weight.h != 3 || o->stride != 1 || o->pad != 1 ||
-      o->upsample || o->pad_end_only || o->act != ACT_NONE || !has_rows(program, o->x) ||
-      (tensor_exists(o->x2) && !has_rows(program, o->x2)) || !has_rows(program, o->y))
-    return 0;
-  struct norm_conv_args args = shape_norm_conv(op);
-  return norm_conv_supported(&device->queue, &args) ? 1 : 0;
-}
-
-static int prepare_norm_conv(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
-  const struct op_conv *o = &op->conv;
-  launch->kind = LAUNCH_NORM_CONV;
-  launch->norm_conv = shape_norm_conv(op);
-  launch->norm_conv.x = address(a, o->x, ROLE_ANY);
-  launch->norm_conv.x2 = address(a, o->x2, ROLE_ANY);
-  launch->norm_conv.gamma = address(a, o->prologue.gamma, ROLE_VECTOR);
-  launch->norm_conv.beta = address(a, o->prologue.beta, ROLE_VECTOR);
-  launch->norm_conv.weight = address(a, o->weight, ROLE_MATRIX);
-  launch->norm_conv.bias = address(a, o->bias, ROLE_VECTOR);
-  launch->norm_conv.time = address(a, o->time, ROLE_ANY);
-  launch->norm_conv.residual = address(a, o->residual, ROLE_ANY);
-  launch->norm_conv.y = address(a, o->y, ROLE_ANY);
-  return 1;
-}
-
 /* --- a residual block's shortcut in its second convolution --- */
 
 /* Returns true if the kernels that do a convolution and its shortcut have a tile for the convolution's number of output
@@ -439,7 +320,7 @@ static bool has_shortcut_tile(const struct cuda_device *device, const struct cud
   enum { COLUMNS = 80, COLUMNS_FEW = 64, FEW_MOST = 192, ROWS_MOST = 4096 };
   const struct op_conv *o = &op->conv;
   bool few = o->weight.n % COLUMNS_FEW == 0 && o->weight.n <= FEW_MOST && tensor_rows(o->y) <= ROWS_MOST;
-  return o->weight.n % COLUMNS == 0 || (few && !match_norm_conv(device, program, op, 1));
+  return o->weight.n % COLUMNS == 0 || (few && !fuse_match_norm_conv(device, program, op, 1));
 }
 
 /* Returns 2 for a linear layer and the 3x3 convolution to which it is added. */
@@ -479,13 +360,13 @@ static const struct pattern {
   bool sm90;   /* true: needs compute capability 9.0, for clusters or for kernels of product_sm90.cu */
   bool others; /* true: is for other GPUs alone */
 } patterns[] = {
-    {match_norm_conv, prepare_norm_conv, .sm90 = true},
+    {fuse_match_norm_conv, fuse_prepare_norm_conv, .sm90 = true},
     {match_block, prepare_block},
+    {fuse_match_composed, fuse_prepare_composed},
     {match_enter, prepare_enter},
     {match_attend, prepare_attend},
     {match_leave, prepare_leave, .sm90 = true},
     {match_pair, NULL, FUSED_PAIR, .sm90 = true},
-    {match_query, NULL, FUSED_QUERY, .sm90 = true},
     {match_feed, NULL, FUSED_FEED, .others = true},
     {match_fold, NULL, FUSED_LAYERS, .sm90 = true},
     {match_shortcut, NULL, FUSED_SHORTCUT, .sm90 = true},
@@ -551,13 +432,11 @@ void fusions_lifetimes(const struct cuda_program *program, struct temporary *lif
       extend(plan, i, i + program->fused[i].count, lifetimes);
 }
 
-/* Appends the launches of a product. All count as those of the sequence's first op, except for an attention's own. */
+/* Appends the launches of a product. All count as those of the sequence's first op. */
 static int prepare_product(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
   int first = program->launches.count;
   const struct plan *plan = program->base.plan;
   int product = program->fused[index].product;
-  if (product == FUSED_QUERY)
-    return prepare_query(device, program, index, err);
   int status = product == FUSED_PAIR   ? pair_prepare(device, program, plan, index, err)
                : product == FUSED_FEED ? feed_prepare(device, program, plan, index, err)
                                        : product_prepare(device, program, plan, index, err);

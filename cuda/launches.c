@@ -87,6 +87,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
                                              : launch_epilogue(queue, &launch->epilogue);
   case LAUNCH_BLOCK:
     return launch_block(&device->product, queue, &launch->block);
+  case LAUNCH_COMPOSED:
+    return launch_composed(queue, &launch->composed);
   case LAUNCH_NORM_CONV:
     return launch_norm_conv(queue, &launch->norm_conv);
   case LAUNCH_ROW_ENTER:
@@ -160,6 +162,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_HALO] = "halo",
       [LAUNCH_NORM_CONV] = "norm conv",
       [LAUNCH_BLOCK] = "block",
+      [LAUNCH_COMPOSED] = "composed",
       [LAUNCH_ROW_ENTER] = "row enter",
       [LAUNCH_ROW_ATTEND] = "row attend",
       [LAUNCH_ROW_LEAVE] = "row leave",

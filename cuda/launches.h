@@ -7,6 +7,7 @@
 #include "cuda/kernels/advect.h"
 #include "cuda/kernels/bank.h"
 #include "cuda/kernels/canvas.h"
+#include "cuda/kernels/composed_conv.h"
 #include "cuda/kernels/depth.h"
 #include "cuda/kernels/gates.h"
 #include "cuda/kernels/motion.h"
@@ -29,6 +30,7 @@ enum launch_kind {
   LAUNCH_GATHER,
   LAUNCH_EPILOGUE,
   LAUNCH_BLOCK,
+  LAUNCH_COMPOSED,
   LAUNCH_NORM_CONV,
   LAUNCH_ROW_ENTER,
   LAUNCH_ROW_ATTEND,
@@ -75,6 +77,7 @@ struct launch {
       struct gates_beside joined; /* with ACT_GEGLU: what it also makes for the product behind it */
     };
     struct block_args block;
+    struct composed_args composed;
     struct norm_conv_args norm_conv;
     struct row_enter row_enter;
     struct row_attend row_attend;

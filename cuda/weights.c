@@ -3,6 +3,7 @@
 #include "blends.h"
 #include "check.h"
 #include "cuda_device.h"
+#include "kernels/composed_conv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,14 @@ static cudaError_t launch_f16_copy(const struct launch_queue *queue, const struc
   return launch_to_f16(queue, source, target, elements);
 }
 
-/* --- weights of two linear layers as one --- */
+/* --- weights of two linear layers as one, and of two convolutions --- */
+
+static const struct cuda_form folded, composed;
+
+/* Returns what a copy is made of beside its resource, if that is a product of two weights; else NULL. */
+static const struct folded_layers *layers_of(const struct derived *copy) {
+  return copy->form == &folded.form || copy->form == &composed.form ? copy->detail : NULL;
+}
 
 static bool same_layers(const void *a, const void *b) {
   const struct folded_layers *x = a, *y = b;
@@ -93,13 +101,28 @@ static cudaError_t launch_folded(const struct cuda_device *device, const struct 
   return launch_fold_weights(queue, &args);
 }
 
+static cudaError_t launch_both(const struct cuda_device *device, const struct launch_queue *queue, int set,
+                               const struct derived *copy) {
+  const struct folded_layers *layers = copy->detail;
+  const struct compose_args args = {.inner = data_of(device, layers->inner, set),
+                                    .outer = data_of(device, copy->resource, set),
+                                    .inner_bias = data_of(device, layers->inner_bias, set),
+                                    .outer_bias = data_of(device, layers->bias, set),
+                                    .weight = copy->data,
+                                    .bias = (float *)((half_t *)copy->data + COMPOSED_WEIGHTS),
+                                    .c = device->base.resources->list[copy->resource].c};
+  return launch_compose(queue, &args);
+}
+
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err) {
   const struct cuda_form *form = (const struct cuda_form *)copy->form;
   const struct resource *r = &device->base.resources->list[copy->resource];
   const void *source = resource_data(&device->resource[copy->resource], set);
   if (!form->launch)
-    return cuda_check(launch_folded(device, queue, set, copy), r->name, err);
+    return cuda_check(form == &composed ? launch_both(device, queue, set, copy)
+                                        : launch_folded(device, queue, set, copy),
+                      r->name, err);
   return cuda_check(form->launch(queue, r, source, copy->data, resource_elements(r)), r->name, err);
 }
 
@@ -112,6 +135,8 @@ static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_pad
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 static const struct cuda_form folded = {
     .form = {.detail_bytes = sizeof(struct folded_layers), .same = same_layers, .make = make}};
+static const struct cuda_form composed = {
+    .form = {.detail_bytes = sizeof(struct folded_layers), .same = same_layers, .make = make}};
 
 static bool is_doubled(const struct cuda_device *device, int index) {
   return index >= 0 && device->resource[index].other;
@@ -121,7 +146,7 @@ static bool is_doubled(const struct cuda_device *device, int index) {
  * and detail; set: which of the two sets of weights is meant. If both sets share one version of all that the copy
  * depends on, it is in table 0. */
 static int table_of(const struct cuda_device *device, const struct derived *copy, int set) {
-  const struct folded_layers *layers = copy->form == &folded.form ? copy->detail : NULL;
+  const struct folded_layers *layers = layers_of(copy);
   bool doubled = is_doubled(device, copy->resource) ||
                  (layers && (is_doubled(device, layers->inner) || is_doubled(device, layers->inner_bias) ||
                              is_doubled(device, layers->bias)));
@@ -129,18 +154,18 @@ static int table_of(const struct cuda_device *device, const struct derived *copy
 }
 
 bool weights_form_reads(const struct derived *copy, const bool *changed) {
-  const struct folded_layers *layers = copy->form == &folded.form ? copy->detail : NULL;
+  const struct folded_layers *layers = layers_of(copy);
   return changed[copy->resource] ||
          (layers && (changed[layers->inner] || (layers->inner_bias >= 0 && changed[layers->inner_bias]) ||
                      (layers->bias >= 0 && changed[layers->bias])));
 }
 
 size_t weights_form_work(const struct derived *copy) {
-  return copy->bytes / sizeof(half_t) * (copy->form == &folded.form ? FOLDED_WORK : 1);
+  return copy->bytes / sizeof(half_t) * (layers_of(copy) ? FOLDED_WORK : 1);
 }
 
 int weights_form_load(struct cuda_device *device, const struct derived *copy, struct error *err) {
-  const struct folded_layers *layers = copy->form == &folded.form ? copy->detail : NULL;
+  const struct folded_layers *layers = layers_of(copy);
   if (!layers)
     return resource_load(device, copy->resource, ROLE_ANY, err) ? 0 : -1;
   const int matrices[] = {copy->resource, layers->inner}, vectors[] = {layers->inner_bias, layers->bias};
@@ -224,6 +249,17 @@ half_t *resource_folded(struct cuda_device *device, int index, struct folded_lay
   if (matrix)
     drop_folded(device, index, &layers);
   return matrix;
+}
+
+half_t *resource_composed(struct cuda_device *device, int index, struct folded_layers layers, int set, float **bias,
+                          struct error *err) {
+  const struct derived wanted = {.resource = index,
+                                 .form = &composed.form,
+                                 .detail = &layers,
+                                 .bytes = COMPOSED_WEIGHTS * sizeof(half_t) + COMPOSED_BIASES * sizeof(float)};
+  half_t *weight = weights_form_load(device, &wanted, err) == 0 ? derive(device, &wanted, set, err) : NULL;
+  *bias = weight ? (float *)(weight + COMPOSED_WEIGHTS) : NULL;
+  return weight;
 }
 
 half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err) {

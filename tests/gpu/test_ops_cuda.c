@@ -97,9 +97,9 @@ static void prepared(const struct program *base) {
   for (int i = 0; i < launches->count; i++) {
     const struct launch *launch = &launches->list[i];
     int way = find_way(launch);
-    tally.fused += launch->kind == LAUNCH_BLOCK || launch->kind == LAUNCH_NORM_CONV ||
-                   launch->kind == LAUNCH_ROW_ENTER || launch->kind == LAUNCH_ROW_ATTEND ||
-                   launch->kind == LAUNCH_ROW_LEAVE;
+    tally.fused += launch->kind == LAUNCH_BLOCK || launch->kind == LAUNCH_COMPOSED ||
+                   launch->kind == LAUNCH_NORM_CONV || launch->kind == LAUNCH_ROW_ENTER ||
+                   launch->kind == LAUNCH_ROW_ATTEND || launch->kind == LAUNCH_ROW_LEAVE;
     tally.pairs += launch->kind == LAUNCH_ROW_PAIR;
     tally.attending += launch->kind == LAUNCH_PRODUCT && product_attends(launch->product.tile);
     tally.joined += launch->kind == LAUNCH_EPILOGUE && launch->joined.x;

@@ -325,6 +325,45 @@ static const struct block_case block_cases[] = {
     {1, 12, 17, 64},
 };
 
+/* --- an autoencoder's first two convolutions --- */
+
+struct first_case {
+  int n, h, w, c, between, out; /* between: channels between the two convolutions */
+  bool no_biases, second_bias, read_inside;
+  enum fill fill;
+};
+
+static void build_first(struct op_test *t, const void *argument) {
+  const struct first_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
+  struct op_conv inner = {.x = x, .stride = 1, .pad = 1, .weight = test_weight(t, c->between, 3, c->c)};
+  struct op_conv outer = {.stride = 2, .pad = 1, .weight = test_weight(t, c->out, 3, c->between)};
+  if (!c->no_biases)
+    inner.bias = test_vector(t, c->between, 0);
+  if (c->second_bias)
+    outer.bias = test_vector(t, c->out, 0);
+  outer.x = plan_conv(&t->plan, "inner", inner);
+  struct tensor y = plan_conv(&t->plan, "outer", outer);
+  if (c->read_inside)
+    test_output(t, plan_conv(&t->plan, "again", outer));
+  test_output(t, y);
+}
+
+static const struct first_case first_cases[] = {
+    {1, 64, 64, 3, 32, 32},
+    {1, 2, 8, 3, 32, 32},
+    {2, 18, 40, 3, 24, 32, .second_bias = true},
+    {3, 6, 24, 3, 64, 32, .no_biases = true},
+    {1, 130, 72, 3, 32, 32, .fill = FILL_ZEROS},
+    {1, 34, 16, 3, 8, 32, .fill = FILL_LARGE},
+    {2, 12, 48, 3, 32, 32, .no_biases = true, .second_bias = true, .fill = FILL_OFFSET},
+    {1, 16, 16, 3, 32, 32, .read_inside = true},
+    {1, 15, 16, 3, 32, 32},
+    {1, 16, 12, 3, 32, 32},
+    {1, 16, 16, 3, 32, 64},
+    {1, 16, 16, 4, 32, 32},
+};
+
 /* --- a convolution and its norm --- */
 
 struct norm_conv_case {
@@ -483,6 +522,7 @@ const struct op_cases op_cases_fused[] = {
     OP_CASES("fused linear layers", build_fold, fold_cases),
     OP_CASES("fused feed-forward", build_feed, feed_cases),
     OP_CASES("fused blocks", build_blocks, block_cases),
+    OP_CASES("fused first convolutions", build_first, first_cases),
     {0},
 };
 
