@@ -361,6 +361,7 @@ static const struct pattern {
   bool others; /* true: is for other GPUs alone */
 } patterns[] = {
     {fuse_match_norm_conv, fuse_prepare_norm_conv, .sm90 = true},
+    {fuse_match_norm_shortcut, fuse_prepare_norm_shortcut, .sm90 = true},
     {match_block, prepare_block},
     {fuse_match_composed, fuse_prepare_composed},
     {match_enter, prepare_enter},

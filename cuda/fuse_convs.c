@@ -92,3 +92,40 @@ int fuse_prepare_norm_conv(struct addresses *a, const struct op *op, struct laun
   launch->norm_conv.y = address(a, o->y, ROLE_ANY);
   return 1;
 }
+
+/* --- the same with a residual block's shortcut --- */
+
+static struct norm_conv_args shape_norm_shortcut(const struct op *op) {
+  struct norm_conv_args args = shape_norm_conv(&op[1]);
+  args.more.c = op->linear.x.c;
+  args.more.c2 = op->linear.x2.c;
+  return args;
+}
+
+int fuse_match_norm_shortcut(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                             int left) {
+  const struct op_linear *shortcut = &op[0].linear;
+  const struct op_conv *o = &op[1].conv;
+  if (left < 2 || op[0].type != OP_LINEAR || shortcut->prologue.norm != NORM_NONE ||
+      shortcut->prologue.act != ACT_NONE || shortcut->act != ACT_NONE || tensor_exists(shortcut->residual) ||
+      !fuse_match_norm_conv(device, program, &op[1], 1) || !tensor_exists(o->residual) ||
+      !is_same(shortcut->y, o->residual) || !is_dense(program, shortcut->x) ||
+      (tensor_exists(shortcut->x2) && !is_dense(program, shortcut->x2)) || !is_dense(program, o->y))
+    return 0;
+  struct norm_conv_args args = shape_norm_shortcut(op);
+  int end = (int)(op - program->base.plan->ops) + 1;
+  return is_inner(program, shortcut->y, end) && norm_conv_supported(&device->queue, &args) ? 2 : 0;
+}
+
+int fuse_prepare_norm_shortcut(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
+  const struct op_linear *o = &op->linear;
+  fuse_prepare_norm_conv(a, &op[1], launch);
+  launch->norm_conv.residual = NULL;
+  launch->norm_conv.more = (struct norm_conv_more){.x = address(a, o->x, ROLE_ANY),
+                                                   .x2 = address(a, o->x2, ROLE_ANY),
+                                                   .weight = address(a, o->weight, ROLE_MATRIX),
+                                                   .bias = address(a, o->bias, ROLE_VECTOR),
+                                                   .c = o->x.c,
+                                                   .c2 = o->x2.c};
+  return 1;
+}

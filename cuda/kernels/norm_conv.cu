@@ -1,5 +1,6 @@
 /* A group norm and the 3x3 convolution after it in one launch, for pictures of up to 8 x 8 (ROWS.md): y = conv(act((x -
- * mean) * rstd * gamma + beta)) + bias + time + residual.
+ * mean) * rstd * gamma + beta)) + bias + time + residual. A residual block's shortcut, a linear layer of another input,
+ * may be added: it is one more tap, whose window is the pixel itself, as it is.
  *
  * A cluster of four thread blocks calculates some rows of a picture, for some output channels (columns). Each thread
  * block has a quarter of the input's channels. These are whole groups, so it finds their statistics by itself, in one
@@ -30,7 +31,9 @@ namespace {
 enum { SLICES = 4, WARPS = 8, THREADS = 32 * WARPS, CHANNELS_MAX = 96, HELD = 13 };
 
 struct division {
-  int slice; /* number of input channels that each thread block of a cluster works on */
+  /* number of input channels that each thread block of a cluster works on, and of those of the linear layer that is
+   * added */
+  int slice, more_slice;
   /* rows: how many rows of a picture one cluster calculates; blocks: number of clusters that calculate one
    * picture */
   int rows, blocks;
@@ -73,6 +76,21 @@ struct memory {
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
   alignas(16) uint64_t results_there;
 };
+
+/* Starts to copy the pixels of the rows that this thread block calculates, of the linear layer's input. */
+__device__ __forceinline__ void copy_more(const struct norm_conv_args &p, const division &d, int picture, int top,
+                                          int begin, __half *to) {
+  const planes place = {d.more_slice, d.rows * p.w};
+  int octets = d.more_slice / 8;
+  for (int i = threadIdx.x; i < place.count * octets; i += THREADS) {
+    int octet = i % octets, pixel = i / octets, at = top * p.w + pixel, channel = begin + octet * 8;
+    bool there = at < p.h * p.w, second = channel >= p.more.c;
+    size_t row = (size_t)picture * p.h * p.w + (there ? at : 0);
+    copy16(to + place.place(pixel, octet),
+           second ? p.more.x2 + row * p.more.c2 + (channel - p.more.c) : p.more.x + row * p.more.c + channel, there);
+  }
+  copies_commit();
+}
 
 /* Returns the address of channel number `channel` in the first pixel of a picture; *pitch gets the number of halves
  * from there to the next pixel. Channels from p.c on are in the second input, x2. */
@@ -228,15 +246,16 @@ __device__ __forceinline__ void clear_borders(const struct norm_conv_args &p, co
   }
 }
 
-template <int M>
-__device__ __forceinline__ void copy_weights(const struct norm_conv_args &p, int first, int slice, int channel,
+/* Starts to copy the weights of 16 M columns from number `first` on, for `slice` channels from number `channel` on. */
+template <int M, int TAPS>
+__device__ __forceinline__ void copy_weights(const __half *weight, int channels, int first, int slice, int channel,
                                              __half *to) {
-  const planes place = {slice, 9 * 16 * M};
-  int octets = slice / 8, channels = p.c + p.c2;
-  for (int i = threadIdx.x; i < 9 * 16 * M * octets; i += THREADS) {
-    int octet = i % octets, tap = i / octets % 9, column = i / octets / 9;
+  const planes place = {slice, TAPS * 16 * M};
+  int octets = slice / 8;
+  for (int i = threadIdx.x; i < TAPS * 16 * M * octets; i += THREADS) {
+    int octet = i % octets, tap = i / octets % TAPS, column = i / octets / TAPS;
     copy16(to + place.place(tap * 16 * M + column, octet),
-           p.weight + ((size_t)(first + column) * 9 + tap) * channels + channel + octet * 8, true);
+           weight + ((size_t)(first + column) * TAPS + tap) * channels + channel + octet * 8, true);
   }
   copies_commit();
 }
@@ -267,25 +286,25 @@ __device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *we
   }
 }
 
-/* Adds to `sum` the products of the tile's inputs and the weights, for all nine taps of the window and all `slice`
- * channels of the tile. Shared memory holds them in planes of 32 channels; the last plane may have 16. */
-template <int M, int N>
+/* Adds to `sum` the products of the tile's inputs and the weights, for all taps of the window (TAPS, 9 or 1) and all
+ * `slice` channels of the tile. Shared memory holds them in planes of 32 channels; the last plane may have 16. */
+template <int TAPS, int M, int N>
 __device__ __forceinline__ void multiply_planes(float (&sum)[M][N][4], int slice, int pixels, const __half *weights,
                                                 const __half *tile, const int (&at)[N], int wide) {
   int full = slice / 32, lane = threadIdx.x % 32;
 #pragma unroll 1
   for (int plane = 0; plane < full; plane++) {
-    const __half *w = weights + (plane * 9 * 16 * M + lane % 16) * WIDE + lane / 16 * 8;
+    const __half *w = weights + (plane * TAPS * 16 * M + lane % 16) * WIDE + lane / 16 * 8;
     const __half *x = tile + plane * pixels * WIDE + lane / 8 * 8;
 #pragma unroll
-    for (int tap = 0; tap < 9; tap++)
+    for (int tap = 0; tap < TAPS; tap++)
       multiply<M, N, 2>(sum, w + tap * 16 * M * WIDE, x, at, tap / 3 * wide + tap % 3);
   }
   if (slice % 32) {
-    const __half *w = weights + full * 9 * 16 * M * WIDE + lane % 16 * NARROW + lane / 16 * 8;
+    const __half *w = weights + full * TAPS * 16 * M * WIDE + lane % 16 * NARROW + lane / 16 * 8;
     const __half *x = tile + full * pixels * WIDE + lane / 8 % 2 * 8;
 #pragma unroll
-    for (int tap = 0; tap < 9; tap++)
+    for (int tap = 0; tap < TAPS; tap++)
       multiply<M, N, 1>(sum, w + tap * 16 * M * NARROW, x, at, tap / 3 * wide + tap % 3);
   }
 }
@@ -348,6 +367,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   float *results = reinterpret_cast<float *>(m + 1);
   __half *weights = reinterpret_cast<__half *>(results + SLICES * M * N * THREADS);
   __half *tile = weights + plane_halves(d.slice, 9 * 16 * M);
+  __half *more_weights = tile + plane_halves(d.slice, (d.rows + 2) * (p.w + 2));
+  __half *more_tile = more_weights + plane_halves(d.more_slice, 16 * M);
   int rank = blockIdx.x % SLICES, block = blockIdx.x / SLICES, picture = block / d.blocks;
   int top = block % d.blocks * d.rows, first = blockIdx.y * 16 * M, begin = rank * d.slice, pitch, pixel_pitch;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, wide = p.w + 2;
@@ -357,7 +378,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x == 0)
     arrivals_make(&m->results_there, SLICES * M * N * THREADS * (int)sizeof(float));
   cluster_begin();
-  copy_weights<M>(p, first, d.slice, begin, weights);
+  copy_weights<M, 9>(p.weight, p.c + p.c2, first, d.slice, begin, weights);
+  if (d.more_slice)
+    copy_weights<M, 1>(p.more.weight, p.more.c + p.more.c2, first, d.more_slice, rank * d.more_slice, more_weights);
   /* For the statistics: the channel that this thread adds up, and the channel's group. */
   int parts = THREADS / d.slice, part = threadIdx.x / d.slice, channel = threadIdx.x - part * d.slice;
   int size = (p.c + p.c2) / p.groups, group = channel / size * size;
@@ -370,12 +393,13 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (own.active)
     clear_borders(p, d, own, top, place, tile);
   /* Compute which pixels of the tile this lane reads as operands of the tensor cores' products. */
-  int at[N], pixels = d.rows * p.w;
+  int at[N], more_at[N], pixels = d.rows * p.w;
 #pragma unroll
   for (int i = 0; i < N; i++) {
     int pixel = (i * WARPS + warp) * 8 + lane % 8;
     pixel = pixel < pixels ? pixel : pixels - 1;
     at[i] = pixel / p.w * wide + pixel % p.w;
+    more_at[i] = pixel;
   }
   int column = first + rank / 2 * 8 + lane / 4;
   float bias[M];
@@ -383,7 +407,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   result.find_places(p, picture, top, pixels, rank, column);
 #pragma unroll
   for (int u = 0; u < M; u++)
-    bias[u] = p.bias ? load_single(p.bias + column + 16 * u) : 0.0f;
+    bias[u] = (p.bias ? load_single(p.bias + column + 16 * u) : 0.0f) +
+              (p.more.bias ? load_single(p.more.bias + column + 16 * u) : 0.0f);
   wait_for_previous();
   /* Load the picture and the residual. */
   float pivot = __half2float(*single), pivots[8];
@@ -392,6 +417,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     held.read(p, own, from, pitch);
   }
   result.begin(p, bias, column);
+  if (d.more_slice)
+    copy_more(p, d, picture, top, rank * d.more_slice, more_tile);
   if (own.active)
     /* Statistics. */
     held.add_up(p, own, pivots, &m->partial[own.line * d.slice + own.octet * 8]);
@@ -404,7 +431,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   /* Convolve this thread block's quarter of the channels. */
   float sum[M][N][4] = {};
-  multiply_planes(sum, d.slice, place.count, weights, tile, at, wide);
+  multiply_planes<9>(sum, d.slice, place.count, weights, tile, at, wide);
+  multiply_planes<1>(sum, d.more_slice, pixels, more_weights, more_tile, more_at, wide);
   /* Exchange the sums within the cluster, add them up, and store. */
   cluster_begun();
 #pragma unroll
@@ -420,8 +448,9 @@ __global__ void __launch_bounds__(THREADS, 1)
 /* --- the choice of a compiled kernel and of the division of work --- */
 
 size_t count_bytes(const struct norm_conv_args *a, const division *d, int m, int n) {
-  size_t halves =
-      (size_t)plane_halves(d->slice, 9 * 16 * m) + (size_t)plane_halves(d->slice, (d->rows + 2) * (a->w + 2));
+  size_t halves = (size_t)plane_halves(d->slice, 9 * 16 * m) +
+                  (size_t)plane_halves(d->slice, (d->rows + 2) * (a->w + 2)) +
+                  (size_t)plane_halves(d->more_slice, 16 * m) + (size_t)plane_halves(d->more_slice, d->rows * a->w);
   return sizeof(memory) + (size_t)SLICES * m * n * THREADS * sizeof(float) + halves * sizeof(__half);
 }
 
@@ -443,6 +472,7 @@ enum { SHARED_MAX = 227 << 10, KINDS = sizeof kinds / sizeof kinds[0] };
  * convolution. */
 bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d) {
   d->slice = (a->c + a->c2) / SLICES;
+  d->more_slice = (a->more.c + a->more.c2) / SLICES;
   d->rows = 64 * kind->n / a->w < a->h ? 64 * kind->n / a->w : a->h;
   if (d->rows < 1 || a->columns % (16 * kind->m))
     return false;
@@ -493,7 +523,9 @@ bool norm_conv_supported(const struct launch_queue *queue, const struct norm_con
          a->c2 % 8 == 0 && a->groups % SLICES == 0 && channels % a->groups == 0 &&
          (a->act == ACT_NONE || a->act == ACT_SILU) && a->h * a->w <= pixels_most &&
          a->h * a->w <= HELD * (THREADS / (channels / SLICES / 8)) && aligned(a->x) && aligned(a->x2) &&
-         aligned(a->weight) && choose(queue, a, &d);
+         aligned(a->weight) && (a->more.c + a->more.c2) % (16 * SLICES) == 0 && a->more.c % 8 == 0 &&
+         a->more.c2 % 8 == 0 && aligned(a->more.x) && aligned(a->more.x2) && aligned(a->more.weight) &&
+         choose(queue, a, &d);
 }
 
 cudaError_t launch_norm_conv(const struct launch_queue *queue, const struct norm_conv_args *a) {

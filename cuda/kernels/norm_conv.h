@@ -9,6 +9,14 @@
 extern "C" {
 #endif
 
+/* A linear layer of the same pixels, weight (x ++ x2) + bias, which is added to the result; c + c2 = 0: none. */
+struct norm_conv_more {
+  const half_t *x, *x2; /* inputs [n, h, w, c] and [n, h, w, c2] */
+  const half_t *weight; /* [columns, c + c2] */
+  const float *bias;    /* [columns]; NULL: there is none */
+  int c, c2;
+};
+
 /* The arguments of launch_norm_conv, which computes y = conv(act(group norm(x ++ x2))) + bias + time + residual with a
  * 3x3 kernel, stride 1 and padding 1. ++ concatenates. */
 struct norm_conv_args {
@@ -24,7 +32,8 @@ struct norm_conv_args {
   const half_t *time;     /* a vector from the time embedding, [columns], which is added like the bias; NULL: there is
                            * none */
   const half_t *residual; /* what is added to the result, [n, h, w, columns]; NULL: nothing is added */
-  half_t *y;              /* the result, [n, h, w, columns] */
+  struct norm_conv_more more; /* what else is added */
+  half_t *y;                  /* the result, [n, h, w, columns] */
   int n, h, w, columns;
 };
 /* Returns true if launch_norm_conv can do this norm and convolution, and is faster than two launches. */

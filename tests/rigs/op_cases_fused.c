@@ -455,6 +455,13 @@ static const struct shortcut_case shortcut_cases[] = {
     {1, 5, 3, 64, 72, 0, 64, .read_inside = true},
     {1, 8, 8, 192, 192, 192, 192, .norm = true},
     {1, 16, 16, 128, 128, 0, 256},
+    {1, 8, 8, 192, 128, 0, 192, .norm = true},
+    {2, 8, 8, 192, 192, 128, 192, .norm = true, .fill = FILL_OFFSET},
+    {3, 5, 7, 128, 64, 0, 48, .norm = true, .bare = true},
+    {1, 4, 16, 64, 72, 120, 64, .norm = true, .fill = FILL_LARGE},
+    {2, 1, 9, 256, 192, 192, 32, .norm = true},
+    {1, 8, 8, 128, 192, 0, 128, .norm = true, .read_inside = true},
+    {1, 8, 8, 128, 96, 0, 128, .norm = true},
 };
 
 /* --- a residual block --- */
