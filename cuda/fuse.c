@@ -4,6 +4,7 @@
 
 #include "cuda/fuse_convs.h"
 #include "cuda/fuse_operands.h"
+#include "cuda/ops.h"
 #include "cuda/ways/choose.h"
 #include "cuda/ways/feed.h"
 #include "cuda/ways/pair.h"
@@ -268,6 +269,40 @@ static int match_pair(const struct cuda_device *device, const struct cuda_progra
   return row_pair_supported(&device->product, &args) ? 2 : 0;
 }
 
+/* --- a linear layer and the attention whose queries it makes --- */
+
+/* Returns 2 for a linear layer and an attention to a short text that alone reads its result. Whether the product may
+ * end with the attention depends on its tile as well (product_supported). */
+static int match_query(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                       int left) {
+  const struct op_linear *query = &op[0].linear;
+  const struct op_attention *attention = &op[1].attention;
+  (void)device;
+  if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_ATTENTION || query->act != ACT_NONE ||
+      tensor_exists(query->residual) || attention->causal || tensor_exists(attention->k2) ||
+      attention->q.c != attention->heads * PRODUCT_HEAD || rows_of(attention->k) > PRODUCT_TOKENS_MOST)
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 1;
+  return is_same(query->y, attention->q) && is_dense(program, query->y) && is_dense(program, attention->y) &&
+                 has_rows(program, attention->k) && has_rows(program, attention->v) && is_inner(program, query->y, end)
+             ? 2
+             : 0;
+}
+
+/* Appends the launches of both. An attention with a workspace stays apart, because trials may not share it. */
+static int prepare_query(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
+  struct launches *launches = &program->launches;
+  const struct plan *plan = program->base.plan;
+  int first = launches->count;
+  if (op_prepare(device, program, plan, index + 1, err) < 0)
+    return -1;
+  struct launch attention = launches->list[first];
+  launches_truncate(launches, first);
+  if (!attention.attention.workspace)
+    return query_prepare(device, program, plan, index, &attention, err);
+  return product_prepare(device, program, plan, index, err) < 0 ? -1 : launches_append(launches, &attention, err);
+}
+
 /* --- fusing the three convolutions of an autoencoder's block --- */
 
 /* Returns true for a 3x3 convolution with ReLU that has as many output channels as input channels. */
@@ -368,6 +403,7 @@ static const struct pattern {
     {match_attend, prepare_attend},
     {match_leave, prepare_leave, .sm90 = true},
     {match_pair, NULL, FUSED_PAIR, .sm90 = true},
+    {match_query, NULL, FUSED_QUERY, .sm90 = true},
     {match_feed, NULL, FUSED_FEED, .others = true},
     {match_fold, NULL, FUSED_LAYERS, .sm90 = true},
     {match_shortcut, NULL, FUSED_SHORTCUT, .sm90 = true},
@@ -433,11 +469,13 @@ void fusions_lifetimes(const struct cuda_program *program, struct temporary *lif
       extend(plan, i, i + program->fused[i].count, lifetimes);
 }
 
-/* Appends the launches of a product. All count as those of the sequence's first op. */
+/* Appends the launches of a product. All count as those of the sequence's first op, except for an attention's own. */
 static int prepare_product(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
   int first = program->launches.count;
   const struct plan *plan = program->base.plan;
   int product = program->fused[index].product;
+  if (product == FUSED_QUERY)
+    return prepare_query(device, program, index, err);
   int status = product == FUSED_PAIR   ? pair_prepare(device, program, plan, index, err)
                : product == FUSED_FEED ? feed_prepare(device, program, plan, index, err)
                                        : product_prepare(device, program, plan, index, err);

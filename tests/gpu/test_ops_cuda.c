@@ -59,9 +59,10 @@ static void opened_to_tune(struct device *device) {
 /* --- which kernel (way) computed a convolution or linear layer --- */
 
 /* Counts convolutions and linear layers, those that each kernel (way) computed, those that the forced one computed, and
- * launches that do several ops, those of pairs of linear layers too. attending: products that end with an attention;
- * beside: norms that make more than their result; joined: epilogues that do. */
-static struct { int products, by[WAYS], forced, fused, pairs, attending, beside, joined; } tally;
+ * launches that do several ops, those of pairs of linear layers, of two convolutions that are one and of shortcuts
+ * within small convolutions too. attending: products that end with an attention; beside: norms that make more than
+ * their result; joined: epilogues that do. */
+static struct { int products, by[WAYS], forced, fused, pairs, composed, shortcuts, attending, beside, joined; } tally;
 
 /* Returns the index in `ways` of the launch's kernel; WAYS: the launch does no convolution or linear layer. */
 static int find_way(const struct launch *launch) {
@@ -102,6 +103,8 @@ static void prepared(const struct program *base) {
                    launch->kind == LAUNCH_ROW_ATTEND || launch->kind == LAUNCH_ROW_LEAVE;
     tally.pairs += launch->kind == LAUNCH_ROW_PAIR;
     tally.attending += launch->kind == LAUNCH_PRODUCT && product_attends(launch->product.tile);
+    tally.composed += launch->kind == LAUNCH_COMPOSED;
+    tally.shortcuts += launch->kind == LAUNCH_NORM_CONV && launch->norm_conv.more.c;
     tally.joined += launch->kind == LAUNCH_EPILOGUE && launch->joined.x;
     tally.beside += launch->kind == LAUNCH_NORM && (launch->beside.sum || launch->beside.joined);
     if (way == WAYS)
@@ -302,7 +305,7 @@ static int run_large_tiles(const struct op_test_options *options) {
 
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, bool blas, struct op_test_options options) {
-  enum { PAIRS_FEWEST = 13 };
+  enum { PAIRS_FEWEST = 13, COMPOSED_FEWEST = 7, SHORTCUTS_FEWEST = 5 };
   if (!options.apart) /* also pairs of more rows than the GPU takes at a time, which are apart where nothing is timed */
     options.opened = opened_together;
   int failed = run("together", "fused", &options, NULL), fused = tally.fused;
@@ -314,6 +317,11 @@ static int run_fused(bool sm90, bool blas, struct op_test_options options) {
   }
   if (sm90 && !options.apart && tally.pairs < PAIRS_FEWEST) {
     printf("FAIL together: %d pairs of linear layers, fewer than %d\n", tally.pairs, PAIRS_FEWEST);
+    failed++;
+  }
+  if (!options.apart && (tally.composed < COMPOSED_FEWEST || (sm90 && tally.shortcuts < SHORTCUTS_FEWEST))) {
+    printf("FAIL together: %d composed convolutions, fewer than %d, or %d shortcuts, fewer than %d\n", tally.composed,
+           COMPOSED_FEWEST, tally.shortcuts, SHORTCUTS_FEWEST);
     failed++;
   }
   failed += sm90 && !options.apart ? run_large_tiles(&options) : 0;
