@@ -8,7 +8,7 @@
  *     (BM)     +------+------+------+--     O = O 2^(m_old - m) + P V
  *
  * Each warp owns 16 rows, so no softmax crosses warps. Q stays in registers. Keys and values come through shared
- * memory, in two stages: while one block is used, the next is loaded. Rows in shared memory are padded by 16 bytes,
+ * memory, in two stages: while one block is used, the next is loaded. Rows in shared memory are swizzled (SharedRows),
  * which lets ldmatrix read eight rows without a bank conflict for any head dim.
  *
  * There are three shapes of thread blocks:
@@ -81,7 +81,7 @@ __device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long 
     int row = i / CHUNKS, chunk = i % CHUNKS;
     bool valid = first + row < limit && chunk * 8 < D;
     const __half *source = valid ? from + (first + row) * row_stride + chunk * 8 : from;
-    copy16_async(to + (row * (DP + 8) + chunk * 8) * 2, source, valid);
+    copy16_async(to + SharedRows<DP>::at(row, chunk), source, valid);
   }
 }
 
@@ -135,7 +135,7 @@ template <class T> struct KeyBlocks {
 template <class T>
 __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const uint32_t (&q)[T::SLICE / 16][4],
                                               uint32_t keys, int lane) {
-  uint32_t address = keys + ((lane % 8 + lane / 16 * 8) * T::PITCH + lane / 8 % 2 * 8) * 2;
+  int row = lane % 8 + lane / 16 * 8, chunk = lane / 8 % 2;
 #pragma unroll
   for (int g = 0; g < T::BN / 8; g++)
 #pragma unroll
@@ -146,7 +146,7 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
 #pragma unroll
     for (int g = 0; g < T::BN / 8; g += 2) {
       uint32_t b[4];
-      load_matrices(b, address + (g * 8 * T::PITCH + d * 16) * 2);
+      load_matrices(b, keys + T::Rows::at(row, 2 * d + chunk) + g * 8 * T::Rows::BYTES);
       multiply_add(s[g], q[d], b[0], b[1]);
       multiply_add(s[g + 1], q[d], b[2], b[3]);
     }
@@ -181,13 +181,12 @@ __device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exc
 template <class T>
 __device__ __forceinline__ void multiply_values(float (&o)[T::SLICE / 8][4], const uint32_t (&p)[T::BN / 16][4],
                                                 uint32_t values, int lane) {
-  uint32_t address = values + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
   for (int k = 0; k < T::BN / 16; k++)
 #pragma unroll
     for (int g = 0; g < T::SLICE / 8; g += 2) {
       uint32_t b[4];
-      load_matrices_transposed(b, address + (k * 16 * T::PITCH + g * 8) * 2);
+      load_matrices_transposed(b, values + T::Rows::at(lane % 16, g + lane / 16) + k * 16 * T::Rows::BYTES);
       multiply_add(o[g], p[k], b[0], b[1]);
       multiply_add(o[g + 1], p[k], b[2], b[3]);
     }
@@ -210,12 +209,11 @@ __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, in
 template <class T>
 __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::SLICE / 8][4],
                                            int first, int channels, int lane) {
-  __half *rows = reinterpret_cast<__half *>(staging);
 #pragma unroll
   for (int g = 0; g < T::SLICE / 8; g++) {
-    int column = 8 * g + lane % 4 * 2;
-    *reinterpret_cast<uint32_t *>(rows + lane / 4 * T::PITCH + column) = pack_result(o[g][0], o[g][1]);
-    *reinterpret_cast<uint32_t *>(rows + (lane / 4 + 8) * T::PITCH + column) = pack_result(o[g][2], o[g][3]);
+    char *to = staging + T::Rows::at(lane / 4, g) + lane % 4 * 4;
+    *reinterpret_cast<uint32_t *>(to) = pack_result(o[g][0], o[g][1]);
+    *reinterpret_cast<uint32_t *>(to + 8 * T::Rows::BYTES) = pack_result(o[g][2], o[g][3]);
   }
   __syncwarp();
   int chunks = channels / 8;
@@ -223,7 +221,7 @@ __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char
     int row = i / chunks, chunk = i % chunks;
     if (first + row < a.Tq)
       *reinterpret_cast<uint4 *>(out + (first + row) * a.o_row + chunk * 8) =
-          *reinterpret_cast<const uint4 *>(rows + row * T::PITCH + chunk * 8);
+          *reinterpret_cast<const uint4 *>(staging + T::Rows::at(row, chunk));
   }
 }
 
@@ -295,7 +293,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   /* the two buffers (stages) of keys and values that this group of warps uses in turn */
   char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES;
   uint32_t stages = shared_address(buffers);
-  char *own_q = shared + (row_warp * 16 * T::PITCH + first_channel) * 2;
+  char *own_q = shared + row_warp * 16 * T::Rows::BYTES + first_channel * 2;
   /* memory that holds Q at first, and through which warps later exchange parts of scores */
   float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32;
   /* Load Q and the first block of keys and values. */
@@ -310,10 +308,9 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   __syncthreads();
   /* Load Q from shared memory to registers. */
   uint32_t q[T::SLICE / 16][4];
-  uint32_t q_address = shared_address(own_q) + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
   for (int d = 0; d < T::SLICE / 16; d++)
-    load_matrices(q[d], q_address + d * 32);
+    load_matrices(q[d], shared_address(own_q) + T::Rows::at(lane % 16, 2 * d + lane / 16));
 
   float scale = scale_of(a), keep[2], top[2];
   float o[T::SLICE / 8][4] = {};

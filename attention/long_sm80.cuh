@@ -41,17 +41,16 @@ template <class T> struct LongRows {
 
   /* Loads Q of the warp's rows to registers. address: shared memory with the warp's first row. */
   __device__ __forceinline__ void load_queries(uint32_t address, int lane) {
-    address += (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
     for (int r = 0; r < T::HALVES; r++)
 #pragma unroll
       for (int d = 0; d < T::DP / 16; d++)
-        load_matrices(q[r][d], address + (r * 16 * T::PITCH + d * 16) * 2);
+        load_matrices(q[r][d], address + T::Rows::at(lane % 16, 2 * d + lane / 16) + r * 16 * T::Rows::BYTES);
   }
 
   /* Computes the scores S = Q K^T with a block of keys. */
   __device__ __forceinline__ void multiply_keys(float (&s)[T::HALVES][T::BN / 8][4], uint32_t keys, int lane) const {
-    uint32_t address = keys + ((lane % 8 + lane / 16 * 8) * T::PITCH + lane / 8 % 2 * 8) * 2;
+    int row = lane % 8 + lane / 16 * 8, chunk = lane / 8 % 2;
 #pragma unroll
     for (int r = 0; r < T::HALVES; r++)
 #pragma unroll
@@ -64,7 +63,7 @@ template <class T> struct LongRows {
 #pragma unroll
       for (int g = 0; g < T::BN / 8; g += 2) {
         uint32_t b[4];
-        load_matrices(b, address + (g * 8 * T::PITCH + d * 16) * 2);
+        load_matrices(b, keys + T::Rows::at(row, 2 * d + chunk) + g * 8 * T::Rows::BYTES);
 #pragma unroll
         for (int r = 0; r < T::HALVES; r++) {
           multiply_add(s[r][g], q[r][d], b[0], b[1]);
@@ -97,13 +96,12 @@ template <class T> struct LongRows {
   /* Adds P V to O with a block of values. */
   __device__ __forceinline__ void multiply_values(const uint32_t (&p)[T::HALVES][T::BN / 16][4], uint32_t values,
                                                   int lane) {
-    uint32_t address = values + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
     for (int k = 0; k < T::BN / 16; k++)
 #pragma unroll
       for (int g = 0; g < T::O_GROUPS; g += 2) {
         uint32_t b[4];
-        load_matrices_transposed(b, address + (k * 16 * T::PITCH + g * 8) * 2);
+        load_matrices_transposed(b, values + T::Rows::at(lane % 16, g + lane / 16) + k * 16 * T::Rows::BYTES);
 #pragma unroll
         for (int r = 0; r < T::HALVES; r++) {
           multiply_add(o[r][g], p[r][k], b[0], b[1]);
@@ -147,7 +145,7 @@ __device__ __forceinline__ void walk_keys(const attn_args &a, LongRows<T> &rows,
   copies_wait<1>();
   __syncthreads();
   rows.reset();
-  rows.load_queries(queries + warp * 32 * T::PITCH * 2, lane);
+  rows.load_queries(queries + warp * 32 * T::Rows::BYTES, lane);
 #pragma unroll 1
   for (int j = first, i = 0; j < last; j++, i ^= 1) {
     /* After this barrier the present block is there, and all warps have read the other stage. */
@@ -174,9 +172,8 @@ struct LongParts {
  * whole tile's result. */
 template <class T>
 __device__ __forceinline__ bool merge_parts(LongRows<T> &rows, const LongParts &parts, const attn_work &work,
-                                            const attn_piece &piece, float scale) {
+                                            const attn_piece &piece, float scale, bool &last) {
   constexpr int HALF = (T::O_GROUPS + 1) * T::THREADS;
-  __shared__ bool last;
   int from = attn_cluster_of(&work, piece.tile * work.blocks);
   int to = attn_cluster_of(&work, (piece.tile + 1) * work.blocks - 1);
   float4 *own = parts.partials + (2 * (int)blockIdx.x + (piece.first == 0)) * (size_t)(T::HALVES * HALF);
@@ -216,7 +213,7 @@ __device__ __forceinline__ void finish_rows(const attn_args &a, LongRows<T> &row
     const float(&sum)[2] = rows.softmax[r].sum;
     float inverse[2] = {inverse_approx(quad_sum(sum[0])), inverse_approx(quad_sum(sum[1]))};
     scale_rows<T::O_GROUPS>(rows.o[r], inverse);
-    store_rows<T>(a, out, shared + (first + 16 * r) * T::PITCH * 2, rows.o[r], tile + first + 16 * r, a.D, lane);
+    store_rows<T>(a, out, shared + (first + 16 * r) * T::Rows::BYTES, rows.o[r], tile + first + 16 * r, a.D, lane);
   }
 }
 
@@ -236,7 +233,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     walk_keys<T>(a, rows, KeyBlocks<T>(a, b, h, a.Tk), static_cast<const __half *>(a.q) + b * a.q_batch + h * a.D, tile,
                  piece.first, piece.last, shared_address(shared));
     bool whole = piece.last - piece.first == work.blocks;
-    if (whole || merge_parts<T>(rows, parts, work, piece, scale_of(a)))
+    if (whole ||
+        merge_parts<T>(rows, parts, work, piece, scale_of(a), *reinterpret_cast<bool *>(shared + 2 * T::STAGE_BYTES)))
       finish_rows<T>(a, rows, static_cast<__half *>(a.o) + b * a.o_batch + h * a.D, shared, tile);
   }
 }

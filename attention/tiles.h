@@ -29,6 +29,26 @@ inline long tiles_of(const attn_args &a, int rows) {
 
 /* ---- generic kernel: tile shapes ---------------------------------------------------------------------------- */
 
+/* Where chunks of 8 channels (16 bytes) lie in rows of shared memory: chunk i of row r is stored as chunk
+ * i ^ swizzle(r), so that the same chunk of 8 rows that follow each other lies in 8 different groups of 4 banks. Each
+ * row begins at a multiple of 32 bytes: in rows that are padded by 16 bytes instead, each 32 bytes of global memory
+ * would be divided between two such units of shared memory, and cp.async would read them twice. */
+template <int DP> struct SharedRows {
+  static constexpr int CHUNKS = DP / 8, BYTES = DP * 2;
+  /* chunks among which a row's number exchanges places: as many as the rows' beginnings leave out of 8 */
+  static constexpr int GROUP = CHUNKS % 8 == 0 ? 8 : CHUNKS % 4 == 0 ? 4 : 2;
+  static_assert(CHUNKS % 2 == 0, "rows begin at multiples of 32 bytes");
+
+  /* The swizzle of row + 8 is that of row. */
+  static __device__ __forceinline__ int swizzle(int row) {
+    return row / (8 / GROUP) % GROUP;
+  }
+  /* Returns the offset of a chunk from the beginning of row 0, in bytes. */
+  static __device__ __forceinline__ int at(int row, int chunk) {
+    return row * BYTES + (chunk ^ swizzle(row)) * 16;
+  }
+};
+
 template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> struct TileSm80 {
   static constexpr int DP = DP_;               /* head dim, padded to 16 */
   static constexpr int ROW_WARPS = ROW_WARPS_; /* number of warps, with 16 rows each, that use the same keys */
@@ -41,15 +61,14 @@ template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> st
   static constexpr int GROUP_THREADS = 32 * ROW_WARPS * SLICES; /* number of threads that use the same block of keys */
   static constexpr int THREADS = GROUP_THREADS * KEY_GROUPS;
   static constexpr int SLICE = DP / SLICES; /* number of channels that one warp computes */
-  /* elements from one row to the next in shared memory: an odd number of 16-byte chunks, so that rows have no bank
-   * conflicts */
-  static constexpr int PITCH = DP + 8;
-  static constexpr int Q_BYTES = BM * PITCH * 2;
-  static constexpr int TILE_BYTES = BN * PITCH * 2;
+  using Rows = SharedRows<DP>;              /* rows of Q, K and V in shared memory */
+  static constexpr int Q_BYTES = BM * Rows::BYTES;
+  static constexpr int TILE_BYTES = BN * Rows::BYTES;
   static constexpr int STAGE_BYTES = 2 * TILE_BYTES;
   static constexpr int SHARED_BYTES = Q_BYTES + KEY_GROUPS * 2 * STAGE_BYTES;
   static_assert(ROW_WARPS == 1 || KEY_GROUPS == 1, "a group is a warp, or the whole thread block");
   static_assert(SLICE % 16 == 0 && BN % 16 == 0, "the shape of mma.m16n8k16");
+  static_assert(SLICE / 8 % Rows::GROUP == 0 || SLICES == 1, "a warp's first chunk has no part in the swizzle");
   static_assert(SLICES == 1 || ROW_WARPS * SLICES * BN * 16 * 4 <= Q_BYTES, "room to exchange scores in");
   static_assert(SHARED_BYTES <= 99 * 1024, "the limit of compute capability 8.6 and 8.9");
   static_assert(KEY_GROUPS == 1 || KEY_GROUPS * 16 * (DP + 6) * 4 <= SHARED_BYTES, "room to merge in");
@@ -75,11 +94,11 @@ template <int DP_> struct TileLongSm80 {
   static constexpr int BLOCKS = 2;        /* number of thread blocks that run on a multiprocessor at a time */
   static constexpr int SLICE = DP;        /* a warp computes all channels */
   static constexpr int O_GROUPS = DP / 8; /* groups of 8 columns of O */
-  static constexpr int PITCH = DP + 8;    /* as in TileSm80 */
-  static constexpr int TILE_BYTES = BN * PITCH * 2, STAGE_BYTES = 2 * TILE_BYTES, SHARED_BYTES = 2 * STAGE_BYTES;
+  using Rows = SharedRows<DP>;            /* rows of Q, K and V in shared memory */
+  static constexpr int TILE_BYTES = BN * Rows::BYTES, STAGE_BYTES = 2 * TILE_BYTES, SHARED_BYTES = 2 * STAGE_BYTES + 16;
   /* bytes of the partial results (O, maxima and sums) of one thread block for a tile that is cut */
   static constexpr int PARTIAL_BYTES = HALVES * (O_GROUPS + 1) * THREADS * 16;
-  static_assert(BM * PITCH * 2 <= STAGE_BYTES, "Q passes through the second stage");
+  static_assert(BM * Rows::BYTES <= STAGE_BYTES, "Q passes through the second stage");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 100 * 1024, "room on compute capability 8.6 and 8.9");
 };
 constexpr int LONG_DIM_MAX = 64;
