@@ -8,22 +8,22 @@ namespace attention {
 
 /* ---- launch of the generic kernel, by head dim -------------------------------------------------------------- */
 
-static cudaError_t run_by_rows(const attn_args &a, bool wide, cudaStream_t stream) {
+static cudaError_t run_by_rows(const attn_args &a, shape_sm80 shape, cudaStream_t stream) {
   if (a.D <= 32)
-    return launch_sm80<32>(a, wide, stream);
+    return launch_sm80<32>(a, shape, stream);
   if (a.D <= 48)
-    return launch_sm80<48>(a, wide, stream);
+    return launch_sm80<48>(a, shape, stream);
   if (a.D <= 64)
-    return launch_sm80<64>(a, wide, stream);
+    return launch_sm80<64>(a, shape, stream);
   if (a.D <= 80)
-    return launch_sm80<80>(a, wide, stream);
+    return launch_sm80<80>(a, shape, stream);
   if (a.D <= 96)
-    return launch_sm80<96>(a, wide, stream);
+    return launch_sm80<96>(a, shape, stream);
   if (a.D <= 128)
-    return launch_sm80<128>(a, wide, stream);
+    return launch_sm80<128>(a, shape, stream);
   if (a.D <= UNSPLIT_DIM_MAX)
-    return launch_sm80<160>(a, wide, stream);
-  return launch_sm80<512>(a, false, stream);
+    return launch_sm80<160>(a, shape, stream);
+  return launch_sm80<512>(a, shape, stream);
 }
 
 /* The workspace of every kernel begins with counters, which are zero between launches. */
@@ -52,7 +52,7 @@ static size_t workspace_sm80(const attn_device &device, const attn_args &a, shap
 static cudaError_t run_sm80(const attn_device &device, const attn_args &a, shape_sm80 shape, void *workspace,
                             cudaStream_t stream) {
   if (shape != SM80_LONG)
-    return run_by_rows(a, shape == SM80_WIDE, stream);
+    return run_by_rows(a, shape, stream);
   char *partials = static_cast<char *>(workspace) + arrivals_bytes(device);
   return a.D <= 48 ? launch_long_sm80<48>(a, cut_long(device, a), workspace, partials, stream)
                    : launch_long_sm80<64>(a, cut_long(device, a), workspace, partials, stream);
@@ -332,6 +332,7 @@ enum { CUTTINGS = ATTN_CUT_BY_COUNT + 1 };
 static const char *const choice_names[] = {"sm80 tall",
                                            "sm80 wide",
                                            "sm80 long",
+                                           "sm80 short",
                                            ATTENTION_CHOICES("long"),
                                            ATTENTION_CHOICES("pair"),
                                            ATTENTION_CHOICES("halves"),
@@ -354,7 +355,7 @@ const char *attention_choice_name(int choice) {
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice) {
   if (choice < SHAPES_SM80)
     return attention_supported(device, args, ATTN_GENERIC) && !(choice == SM80_WIDE && args->D > UNSPLIT_DIM_MAX) &&
-           !(choice == SM80_LONG && !fits_long(*args));
+           !(choice == SM80_LONG && !fits_long(*args)) && !(choice == SM80_SHORT && args->D > SHORT_DIM_MAX);
   shape_info info = describe_sm90(pad_sm90(args->D), choice_of(choice).shape);
   return attention_supported(device, args, ATTN_HOPPER) && info.rows && !(choice_of(choice).cutting && !info.cuts);
 }

@@ -11,8 +11,9 @@
  * memory, in two stages: while one block is used, the next is loaded. Rows in shared memory are swizzled (SharedRows),
  * which lets ldmatrix read eight rows without a bank conflict for any head dim.
  *
- * There are three shapes of thread blocks:
+ * There are four shapes of thread blocks:
  *   tall    4 warps own 64 rows and share each block of keys
+ *   short   as tall, with blocks of 80 keys: one block has all tokens of a prompt (77)
  *   wide    4 warps own the same 16 rows and split the keys between them (block j goes to warp j % 4), each with
  *           buffers of its own and no barrier in the loop; their partial results are merged at the end. This gives
  *           four times as many thread blocks, for few heads and short rows
@@ -364,18 +365,23 @@ template <class T> cudaError_t launch_sm80_tile(const attn_args &a, cudaStream_t
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((a.Tq + T::BM - 1) / T::BM, a.H, a.B);
   config.blockDim = dim3(T::THREADS);
-  config.dynamicSmemBytes = T::SHARED_BYTES;
+  /* One block of keys needs one stage, so that more thread blocks fit a multiprocessor. */
+  bool one_block = T::KEY_GROUPS == 1 && a.Tk <= T::BN && !a.k2;
+  config.dynamicSmemBytes = T::SHARED_BYTES - (one_block ? T::STAGE_BYTES : 0);
   config.stream = stream;
   return cudaLaunchKernelEx(&config, attention_sm80_kernel<T>, a);
 }
 
-template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
+template <int DP> cudaError_t launch_sm80(const attn_args &a, shape_sm80 shape, cudaStream_t stream) {
   if constexpr (DP > UNSPLIT_DIM_MAX) {
-    return wide ? cudaErrorNotSupported : launch_sm80_tile<TileSm80<DP, 2, 1, 16, 4>>(a, stream);
+    return shape == SM80_TALL ? launch_sm80_tile<TileSm80<DP, 2, 1, 16, 4>>(a, stream) : cudaErrorNotSupported;
   } else {
-    constexpr int BN = tile_keys_sm80(DP), BN_WIDE = tile_keys_sm80_wide(DP);
-    return wide ? launch_sm80_tile<TileSm80<DP, 1, 4, BN_WIDE>>(a, stream)
-                : launch_sm80_tile<TileSm80<DP, 4, 1, BN>>(a, stream);
+    if (shape == SM80_WIDE)
+      return launch_sm80_tile<TileSm80<DP, 1, 4, tile_keys_sm80_wide(DP)>>(a, stream);
+    if constexpr (DP <= SHORT_DIM_MAX)
+      if (shape == SM80_SHORT)
+        return launch_sm80_tile<TileSm80<DP, 4, 1, SHORT_KEYS>>(a, stream);
+    return launch_sm80_tile<TileSm80<DP, 4, 1, tile_keys_sm80(DP)>>(a, stream);
   }
 }
 

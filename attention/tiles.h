@@ -103,7 +103,10 @@ template <int DP_> struct TileLongSm80 {
 };
 constexpr int LONG_DIM_MAX = 64;
 
-enum shape_sm80 { SM80_TALL, SM80_WIDE, SM80_LONG, SHAPES_SM80 };
+/* The short shape: as tall, with one block for all keys of a prompt of 77 tokens; for head dims up to SHORT_DIM_MAX. */
+constexpr int SHORT_KEYS = 80, SHORT_DIM_MAX = 80;
+
+enum shape_sm80 { SM80_TALL, SM80_WIDE, SM80_LONG, SM80_SHORT, SHAPES_SM80 };
 
 /* Returns true if the long shape can do this: it counts units of work (pairs of a row tile and a block of keys) in
  * int. */
@@ -121,10 +124,12 @@ inline shape_sm80 choose_sm80(const attn_device &device, const attn_args &a) {
     return SM80_TALL;
   if (2 * tiles_of(a, 64) <= device.sms)
     return SM80_WIDE;
+  if (a.Tk > tile_keys_sm80(a.D) && a.Tk <= SHORT_KEYS && a.D <= SHORT_DIM_MAX)
+    return SM80_SHORT;
   return a.Tk >= LONG_KEYS && fits_long(a) ? SM80_LONG : SM80_TALL;
 }
 
-template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream);
+template <int DP> cudaError_t launch_sm80(const attn_args &a, shape_sm80 shape, cudaStream_t stream);
 
 /* Launches the long shape. arrivals: a counter for each thread block, zero between launches; partials: for each thread
  * block two partial results of TileLongSm80::PARTIAL_BYTES. */
