@@ -23,6 +23,33 @@ __device__ __forceinline__ float weighted_sum(float a, float a_weight, float b, 
   return __fadd_rn(__fmul_rn(a, a_weight), __fmul_rn(b, b_weight));
 }
 
+/* Weights with which two parts of a thread's rows are added. */
+struct PartWeights {
+  float own[2], other[2];
+
+  /* Adds another part's maxima and sums to those in `softmax`. */
+  __device__ __forceinline__ PartWeights(OnlineSoftmax &softmax, const float (&other_max)[2],
+                                         const float (&other_sum)[2], float scale) {
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      float top = fmaxf(softmax.max[r], other_max[r]);
+      own[r] = weight_of(softmax.max[r], top, scale);
+      other[r] = weight_of(other_max[r], top, scale);
+      if (top == -CUDART_INF_F) /* neither of the two results contains a key for this row */
+        own[r] = other[r] = 0;
+      softmax.sum[r] = weighted_sum(softmax.sum[r], own[r], other_sum[r], other[r]);
+      softmax.max[r] = top;
+    }
+  }
+
+  __device__ __forceinline__ void add(float (&o)[4], float4 part) const {
+    o[0] = weighted_sum(o[0], own[0], part.x, other[0]);
+    o[1] = weighted_sum(o[1], own[0], part.y, other[0]);
+    o[2] = weighted_sum(o[2], own[1], part.z, other[1]);
+    o[3] = weighted_sum(o[3], own[1], part.w, other[1]);
+  }
+};
+
 /* Adds a partial result, which THREADS threads have stored, to this thread's o and softmax state. FROM_GLOBAL: other
  * thread blocks of this launch stored it in global memory, so it is read past the first-level cache, which may be out
  * of date. */
@@ -31,25 +58,20 @@ __device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::O_
                                             float scale, int thread) {
   const float4 *state = from + T::DP / 8 * THREADS + thread;
   float4 other = FROM_GLOBAL ? __ldcg(state) : *state;
-  float own_weight[2], weight[2], other_max[2] = {other.x, other.y}, other_sum[2] = {other.z, other.w};
+  PartWeights weights(softmax, {other.x, other.y}, {other.z, other.w}, scale);
 #pragma unroll
-  for (int r = 0; r < 2; r++) {
-    float top = fmaxf(softmax.max[r], other_max[r]);
-    own_weight[r] = weight_of(softmax.max[r], top, scale);
-    weight[r] = weight_of(other_max[r], top, scale);
-    if (top == -CUDART_INF_F) /* neither of the two results contains a key for this row */
-      own_weight[r] = weight[r] = 0;
-    softmax.sum[r] = weighted_sum(softmax.sum[r], own_weight[r], other_sum[r], weight[r]);
-    softmax.max[r] = top;
-  }
+  for (int g = 0; g < T::DP / 8; g++)
+    weights.add(o[g], FROM_GLOBAL ? __ldcg(from + g * THREADS + thread) : from[g * THREADS + thread]);
+}
+
+/* Adds a partial result that this thread has in registers, to the same bits as add_partial. */
+template <class T>
+__device__ __forceinline__ void add_rows(const float (&part)[T::O_GROUPS][4], const OnlineSoftmax &other,
+                                         float (&o)[T::O_GROUPS][4], OnlineSoftmax &softmax, float scale) {
+  PartWeights weights(softmax, other.max, other.sum, scale);
 #pragma unroll
-  for (int g = 0; g < T::DP / 8; g++) {
-    float4 part = FROM_GLOBAL ? __ldcg(from + g * THREADS + thread) : from[g * THREADS + thread];
-    o[g][0] = weighted_sum(o[g][0], own_weight[0], part.x, weight[0]);
-    o[g][1] = weighted_sum(o[g][1], own_weight[0], part.y, weight[0]);
-    o[g][2] = weighted_sum(o[g][2], own_weight[1], part.z, weight[1]);
-    o[g][3] = weighted_sum(o[g][3], own_weight[1], part.w, weight[1]);
-  }
+  for (int g = 0; g < T::DP / 8; g++)
+    weights.add(o[g], make_float4(part[g][0], part[g][1], part[g][2], part[g][3]));
 }
 
 } // namespace attention

@@ -154,6 +154,29 @@ struct OnlineSoftmax {
     }
   }
 
+  /* Does the same with one group of columns, and adds the results to `sum`. Before that subtract_first() must have been
+   * called with it if `far` is true. */
+  __device__ __forceinline__ void exponentiate_group(float (&group)[4], float scale) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      group[i] = exp2_approx(fmaf(group[i], scale, offset[i / 2]));
+    sum[0] += group[0] + group[1];
+    sum[1] += group[2] + group[3];
+  }
+
+  /* Subtracts the reference m from the scores of rows for which scale * m is beyond FAR. */
+  template <int GROUPS> __device__ __forceinline__ void subtract_first(float (&tile)[GROUPS][4], float scale) const {
+    float m[2];
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+      m[r] = is_far(max[r], scale) && max[r] != -CUDART_INF_F ? max[r] : 0;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        tile[g][i] -= m[i / 2];
+  }
+
 private:
   struct Rows {
     float row[2];
@@ -172,18 +195,6 @@ private:
       offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
     }
     far = __any_sync(0xffffffff, row_far[0] || row_far[1]);
-  }
-
-  template <int GROUPS> __device__ __forceinline__ void subtract_first(float (&tile)[GROUPS][4], float scale) const {
-    float m[2];
-#pragma unroll
-    for (int r = 0; r < 2; r++)
-      m[r] = is_far(max[r], scale) && max[r] != -CUDART_INF_F ? max[r] : 0;
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++)
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        tile[g][i] -= m[i / 2];
   }
 };
 

@@ -89,16 +89,18 @@ constexpr int UNSPLIT_DIM_MAX = 160;
 
 /* The long shape (long_sm80.cuh): 4 warps with 32 rows each, for head dims up to LONG_DIM_MAX. */
 template <int DP_> struct TileLongSm80 {
-  static constexpr int DP = DP_, BN = 64, BM = 128, THREADS = 128, GROUP_THREADS = THREADS;
+  static constexpr int DP = DP_, BN = 32, BM = 128, THREADS = 128, GROUP_THREADS = THREADS;
   static constexpr int HALVES = 2;        /* number of groups of 16 rows that a warp has */
   static constexpr int BLOCKS = 2;        /* number of thread blocks that run on a multiprocessor at a time */
   static constexpr int SLICE = DP;        /* a warp computes all channels */
   static constexpr int O_GROUPS = DP / 8; /* groups of 8 columns of O */
   using Rows = SharedRows<DP>;            /* rows of Q, K and V in shared memory */
-  static constexpr int TILE_BYTES = BN * Rows::BYTES, STAGE_BYTES = 2 * TILE_BYTES, SHARED_BYTES = 2 * STAGE_BYTES + 16;
+  static constexpr int STAGES = 4;        /* blocks of keys and values in shared memory */
+  static constexpr int Q_BYTES = BM * Rows::BYTES, TILE_BYTES = BN * Rows::BYTES;
+  /* The flag lies behind all else: a variable of its own would lie ahead, and move all rows by 16 bytes. */
+  static constexpr int FLAG_OFFSET = Q_BYTES + 2 * STAGES * TILE_BYTES, SHARED_BYTES = FLAG_OFFSET + 16;
   /* bytes of the partial results (O, maxima and sums) of one thread block for a tile that is cut */
   static constexpr int PARTIAL_BYTES = HALVES * (O_GROUPS + 1) * THREADS * 16;
-  static_assert(BM * Rows::BYTES <= STAGE_BYTES, "Q passes through the second stage");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 100 * 1024, "room on compute capability 8.6 and 8.9");
 };
 constexpr int LONG_DIM_MAX = 64;
@@ -111,22 +113,27 @@ enum shape_sm80 { SM80_TALL, SM80_WIDE, SM80_LONG, SM80_SHORT, SHAPES_SM80 };
 /* Returns true if the long shape can do this: it counts units of work (pairs of a row tile and a block of keys) in
  * int. */
 inline bool fits_long(const attn_args &a) {
-  long tiles = tiles_of(a, 128), blocks = (a.Tk + (a.k2 ? (long)a.Tk2 : 0)) / 64 + 2;
+  long tiles = tiles_of(a, 128), blocks = (a.Tk + (a.k2 ? (long)a.Tk2 : 0)) / 32 + 2;
   return !a.causal && a.D <= LONG_DIM_MAX && tiles < 1l << 30 && tiles * blocks < 1l << 30;
 }
 
 /* Chooses the fastest shape of the generic kernel, by the number of keys in k alone: keys in k2, of which none may be
  * used, must not change it. The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would
- * leave half of the chip idle. The long one needs enough keys: its tiles are cut, and the parts are added up. */
+ * leave half of the chip idle, or a third of it during many keys. The long one needs enough keys: its tiles are cut,
+ * and the parts are added up. Measured on 132 multiprocessors with head dim 64, us: 5 heads of 1024 rows and keys, tall
+ * 16.8, wide 14.8; 20 heads of 256, 5.9 and 6.0; 10 heads of 1024, tall 21.4, long 21.6; 20 heads of 1024, 30.4 and
+ * 27.6; 5 heads of 4096 rows and 1024 keys 30.0 and 28.9. */
 inline shape_sm80 choose_sm80(const attn_device &device, const attn_args &a) {
-  constexpr int LONG_KEYS = 2048;
+  constexpr int LONG_KEYS = 2048, LONG_KEYS_IF_FULL = 1024, WIDE_KEYS = 512;
+  long tiles = tiles_of(a, 64);
+  bool few = 2 * tiles <= device.sms, full = tiles > 2 * device.sms;
   if (a.D > UNSPLIT_DIM_MAX)
     return SM80_TALL;
-  if (2 * tiles_of(a, 64) <= device.sms)
+  if (few || (3 * tiles <= 2 * device.sms && a.Tk >= WIDE_KEYS && a.D <= LONG_DIM_MAX))
     return SM80_WIDE;
   if (a.Tk > tile_keys_sm80(a.D) && a.Tk <= SHORT_KEYS && a.D <= SHORT_DIM_MAX)
     return SM80_SHORT;
-  return a.Tk >= LONG_KEYS && fits_long(a) ? SM80_LONG : SM80_TALL;
+  return a.Tk >= (full ? LONG_KEYS_IF_FULL : LONG_KEYS) && fits_long(a) ? SM80_LONG : SM80_TALL;
 }
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, shape_sm80 shape, cudaStream_t stream);
