@@ -136,7 +136,7 @@ template <class T> struct KeyBlocks {
 template <class T>
 __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const uint32_t (&q)[T::SLICE / 16][4],
                                               uint32_t keys, int lane) {
-  int row = lane % 8 + lane / 16 * 8, chunk = lane / 8 % 2;
+  uint32_t address = keys + T::Rows::at(lane % 8 + lane / 16 * 8, lane / 8 % 2);
 #pragma unroll
   for (int g = 0; g < T::BN / 8; g++)
 #pragma unroll
@@ -147,7 +147,7 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
 #pragma unroll
     for (int g = 0; g < T::BN / 8; g += 2) {
       uint32_t b[4];
-      load_matrices(b, keys + T::Rows::at(row, 2 * d + chunk) + g * 8 * T::Rows::BYTES);
+      load_matrices(b, T::Rows::further(address, 2 * d) + g * 8 * T::Rows::BYTES);
       multiply_add(s[g], q[d], b[0], b[1]);
       multiply_add(s[g + 1], q[d], b[2], b[3]);
     }
@@ -182,12 +182,13 @@ __device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exc
 template <class T>
 __device__ __forceinline__ void multiply_values(float (&o)[T::SLICE / 8][4], const uint32_t (&p)[T::BN / 16][4],
                                                 uint32_t values, int lane) {
+  uint32_t address = values + T::Rows::at(lane % 16, lane / 16);
 #pragma unroll
   for (int k = 0; k < T::BN / 16; k++)
 #pragma unroll
     for (int g = 0; g < T::SLICE / 8; g += 2) {
       uint32_t b[4];
-      load_matrices_transposed(b, values + T::Rows::at(lane % 16, g + lane / 16) + k * 16 * T::Rows::BYTES);
+      load_matrices_transposed(b, T::Rows::further(address, g) + k * 16 * T::Rows::BYTES);
       multiply_add(o[g], p[k], b[0], b[1]);
       multiply_add(o[g + 1], p[k], b[2], b[3]);
     }

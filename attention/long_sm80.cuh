@@ -61,11 +61,11 @@ template <class T> struct LongRows {
 
   /* Adds to scores the products of 16 channels, d * 16 and on. */
   __device__ __forceinline__ void multiply_keys(LongScores<T> &s, uint32_t keys, int d, int lane) const {
-    int row = lane % 8 + lane / 16 * 8, chunk = lane / 8 % 2;
+    uint32_t address = keys + T::Rows::at(lane % 8 + lane / 16 * 8, lane / 8 % 2);
 #pragma unroll
     for (int g = 0; g < T::BN / 8; g += 2) {
       uint32_t b[4];
-      load_matrices(b, keys + T::Rows::at(row, 2 * d + chunk) + g * 8 * T::Rows::BYTES);
+      load_matrices(b, T::Rows::further(address, 2 * d) + g * 8 * T::Rows::BYTES);
 #pragma unroll
       for (int r = 0; r < T::HALVES; r++) {
         multiply_add(s[r][g], q[r][d], b[0], b[1]);
@@ -77,12 +77,13 @@ template <class T> struct LongRows {
   /* Adds P V to O with a block of values. */
   __device__ __forceinline__ void multiply_values(const uint32_t (&p)[T::HALVES][T::BN / 16][4], uint32_t values,
                                                   int lane) {
+    uint32_t address = values + T::Rows::at(lane % 16, lane / 16);
 #pragma unroll
     for (int k = 0; k < T::BN / 16; k++)
 #pragma unroll
       for (int g = 0; g < T::O_GROUPS; g += 2) {
         uint32_t b[4];
-        load_matrices_transposed(b, values + T::Rows::at(lane % 16, g + lane / 16) + k * 16 * T::Rows::BYTES);
+        load_matrices_transposed(b, T::Rows::further(address, g) + k * 16 * T::Rows::BYTES);
 #pragma unroll
         for (int r = 0; r < T::HALVES; r++) {
           multiply_add(o[r][g], p[r][k], b[0], b[1]);
