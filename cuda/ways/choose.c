@@ -340,16 +340,16 @@ static bool copy_sample(struct launch *launch, const struct gather_args *g) {
 
 /* Saves the launch that makes a convolution's input (the gather of its prologue), if the op before can also write its
  * result as the convolution reads it: it writes to scratch memory, which no launch between the two uses. Returns false
- * if the op before cannot. */
+ * if the op before cannot. Frames are read in each run, whatever else may run beside the convolution. */
 static bool copy_ahead(struct launches *launches, const struct product *product) {
   const struct gather_args *g = &product->prologue.gather;
   struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
-  if (product->prologue.kind != LAUNCH_GATHER || !product->follows || !last || last->op != product->prologue.op - 1 ||
-      g->x2 || g->upsample)
+  if (product->prologue.kind != LAUNCH_GATHER || !last || g->x2 || g->upsample)
     return false;
-  return last->kind == LAUNCH_PIXELS_IN ? copy_pixels(&last->pixels, g)
-         : last->kind == LAUNCH_SAMPLE  ? copy_sample(last, g)
-                                        : false;
+  if (last->kind == LAUNCH_PIXELS_IN)
+    return copy_pixels(&last->pixels, g);
+  return last->kind == LAUNCH_SAMPLE && product->follows && last->op == product->prologue.op - 1 &&
+         copy_sample(last, g);
 }
 
 int product_keep(const struct cuda_device *device, struct cuda_program *program, int index, const struct choice *choice,
