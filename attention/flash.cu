@@ -38,24 +38,34 @@ static int blocks_of(int keys, int block) {
 }
 
 static attn_cuts cut_long(const attn_device &device, const attn_args &a) {
-  using T = TileLongSm80<64>;
+  using T = TileLongSm80<64, 2>;
   static_assert(T::BLOCKS <= COUNTERS_EACH, "a counter for each thread block");
   int first = blocks_of(a.Tk, T::BN), second = a.k2 ? blocks_of(a.Tk2, T::BN) : 0;
   return attn_divide(ATTN_CUT_ALWAYS, device.sms * T::BLOCKS, 1, false, (int)tiles_of(a, T::BM), first, first + second);
 }
 
+/* Division of the work of the shape "ahead": a tile for each thread block. */
+static attn_cuts cut_nothing(const attn_args &a) {
+  using T = TileLongSm80<64, 1>;
+  int first = blocks_of(a.Tk, T::BN), second = a.k2 ? blocks_of(a.Tk2, T::BN) : 0;
+  return attn_divide(ATTN_CUT_NEVER, INT_MAX, 1, true, (int)tiles_of(a, T::BM), first, first + second);
+}
+
 static size_t workspace_sm80(const attn_device &device, const attn_args &a, shape_sm80 shape) {
-  size_t partial = a.D <= 48 ? TileLongSm80<48>::PARTIAL_BYTES : TileLongSm80<64>::PARTIAL_BYTES;
+  size_t partial = a.D <= 48 ? TileLongSm80<48, 2>::PARTIAL_BYTES : TileLongSm80<64, 2>::PARTIAL_BYTES;
   return shape == SM80_LONG ? arrivals_bytes(device) + 2 * partial * cut_long(device, a).clusters : 0;
 }
 
 static cudaError_t run_sm80(const attn_device &device, const attn_args &a, shape_sm80 shape, void *workspace,
                             cudaStream_t stream) {
+  if (shape == SM80_AHEAD)
+    return a.D <= 48 ? launch_long_sm80<48, 1>(a, cut_nothing(a), nullptr, nullptr, stream)
+                     : launch_long_sm80<64, 1>(a, cut_nothing(a), nullptr, nullptr, stream);
   if (shape != SM80_LONG)
     return run_by_rows(a, shape, stream);
   char *partials = static_cast<char *>(workspace) + arrivals_bytes(device);
-  return a.D <= 48 ? launch_long_sm80<48>(a, cut_long(device, a), workspace, partials, stream)
-                   : launch_long_sm80<64>(a, cut_long(device, a), workspace, partials, stream);
+  return a.D <= 48 ? launch_long_sm80<48, 2>(a, cut_long(device, a), workspace, partials, stream)
+                   : launch_long_sm80<64, 2>(a, cut_long(device, a), workspace, partials, stream);
 }
 
 /* ---- Hopper kernel: the choice of the tile shape ------------------------------------------------------------ */
@@ -333,6 +343,7 @@ static const char *const choice_names[] = {"sm80 tall",
                                            "sm80 wide",
                                            "sm80 long",
                                            "sm80 short",
+                                           "sm80 ahead",
                                            ATTENTION_CHOICES("long"),
                                            ATTENTION_CHOICES("pair"),
                                            ATTENTION_CHOICES("halves"),
@@ -355,7 +366,8 @@ const char *attention_choice_name(int choice) {
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice) {
   if (choice < SHAPES_SM80)
     return attention_supported(device, args, ATTN_GENERIC) && !(choice == SM80_WIDE && args->D > UNSPLIT_DIM_MAX) &&
-           !(choice == SM80_LONG && !fits_long(*args)) && !(choice == SM80_SHORT && args->D > SHORT_DIM_MAX);
+           !((choice == SM80_LONG || choice == SM80_AHEAD) && !fits_long(*args)) &&
+           !(choice == SM80_SHORT && args->D > SHORT_DIM_MAX);
   shape_info info = describe_sm90(pad_sm90(args->D), choice_of(choice).shape);
   return attention_supported(device, args, ATTN_HOPPER) && info.rows && !(choice_of(choice).cutting && !info.cuts);
 }

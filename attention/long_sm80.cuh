@@ -225,11 +225,11 @@ public:
 template <class T>
 __device__ __forceinline__ void walk_keys(const attn_args &a, LongRows<T> &rows, const KeyBlocks<T> &keys,
                                           const __half *q, int tile, int first, int last, uint32_t shared) {
-  int lane = threadIdx.x % 32, own = threadIdx.x / 32 * 32;
+  int lane = threadIdx.x % 32, own = threadIdx.x / 32 * T::WARP_ROWS;
   float scale = scale_of(a);
   uint32_t queries = shared + own * T::Rows::BYTES, stages = shared + T::Q_BYTES;
   __syncthreads(); /* all warps have done the piece before, and its memory is free */
-  load_rows<T::DP, 32, 32>(queries, q, a.q_row, tile + own, a.Tq, a.D, lane);
+  load_rows<T::DP, T::WARP_ROWS, 32>(queries, q, a.q_row, tile + own, a.Tq, a.D, lane);
   LongStream<T> stream(keys, first, last, a.D, stages);
 #pragma unroll
   for (int i = 0; i < T::STAGES - 1; i++)
@@ -332,7 +332,7 @@ __device__ __forceinline__ bool merge_parts(LongRows<T> &rows, const LongParts &
 template <class T>
 __device__ __forceinline__ void finish_rows(const attn_args &a, LongRows<T> &rows, __half *out, char *shared,
                                             int tile) {
-  int lane = threadIdx.x % 32, first = threadIdx.x / 32 * 32;
+  int lane = threadIdx.x % 32, first = threadIdx.x / 32 * T::WARP_ROWS;
 #pragma unroll
   for (int r = 0; r < T::HALVES; r++) {
     const float(&sum)[2] = rows.softmax[r].sum;
@@ -348,7 +348,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
                           const LongParts parts) {
   extern __shared__ __align__(128) char shared[];
   KeyBlocks<T> all(a, 0, 0, a.Tk);
-  attn_work work = attn_work_begin(&cuts, true, 1, blockIdx.x, a.Tk, all.split, all.two.count, all.total - all.split);
+  attn_work work =
+      attn_work_begin(&cuts, T::CUTS, 1, blockIdx.x, a.Tk, all.split, all.two.count, all.total - all.split);
   attn_piece piece;
   int row_tiles = (a.Tq + T::BM - 1) / T::BM;
 #pragma unroll 1
@@ -357,17 +358,20 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     LongRows<T> rows;
     walk_keys<T>(a, rows, KeyBlocks<T>(a, b, h, a.Tk), static_cast<const __half *>(a.q) + b * a.q_batch + h * a.D, tile,
                  piece.first, piece.last, shared_address(shared));
-    bool whole = piece.last - piece.first == work.blocks;
-    if (whole ||
-        merge_parts<T>(rows, parts, work, piece, scale_of(a), *reinterpret_cast<bool *>(shared + T::FLAG_OFFSET)))
-      finish_rows<T>(a, rows, static_cast<__half *>(a.o) + b * a.o_batch + h * a.D, shared, tile);
+    if constexpr (T::CUTS) {
+      bool whole = piece.last - piece.first == work.blocks;
+      bool &flag = *reinterpret_cast<bool *>(shared + T::FLAG_OFFSET);
+      if (!whole && !merge_parts<T>(rows, parts, work, piece, scale_of(a), flag))
+        continue;
+    }
+    finish_rows<T>(a, rows, static_cast<__half *>(a.o) + b * a.o_batch + h * a.D, shared, tile);
   }
 }
 
-template <int DP>
+template <int DP, int HALVES>
 cudaError_t launch_long_sm80(const attn_args &a, const attn_cuts &cuts, void *arrivals, void *partials,
                              cudaStream_t stream) {
-  using T = TileLongSm80<DP>;
+  using T = TileLongSm80<DP, HALVES>;
   cudaError_t status =
       cudaFuncSetAttribute(attention_long_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
   if (status != cudaSuccess)

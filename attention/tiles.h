@@ -92,15 +92,18 @@ constexpr int tile_keys_sm80_wide(int dp) {
  * that have the same rows and split the keys). */
 constexpr int UNSPLIT_DIM_MAX = 160;
 
-/* The long shape (long_sm80.cuh): 4 warps with 32 rows each, for head dims up to LONG_DIM_MAX. */
-template <int DP_> struct TileLongSm80 {
-  static constexpr int DP = DP_, BN = 32, BM = 128, THREADS = 128, GROUP_THREADS = THREADS;
-  static constexpr int HALVES = 2;        /* number of groups of 16 rows that a warp has */
-  static constexpr int BLOCKS = 2;        /* number of thread blocks that run on a multiprocessor at a time */
-  static constexpr int SLICE = DP;        /* a warp computes all channels */
-  static constexpr int O_GROUPS = DP / 8; /* groups of 8 columns of O */
-  using Rows = SharedRows<DP>;            /* rows of Q, K and V in shared memory */
-  static constexpr int STAGES = 4;        /* blocks of keys and values in shared memory */
+/* The long shape (long_sm80.cuh): 4 warps with 32 rows each, for head dims up to LONG_DIM_MAX. With one half it is the
+ * shape "ahead": 16 rows each, in tiles that are not cut. */
+template <int DP_, int HALVES_> struct TileLongSm80 {
+  static constexpr int DP = DP_, BN = 32, THREADS = 128, GROUP_THREADS = THREADS;
+  static constexpr int HALVES = HALVES_; /* number of groups of 16 rows that a warp has */
+  static constexpr int WARP_ROWS = 16 * HALVES, BM = 4 * WARP_ROWS;
+  static constexpr bool CUTS = HALVES > 1; /* true: tiles are cut */
+  static constexpr int BLOCKS = 2;         /* number of thread blocks that run on a multiprocessor at a time */
+  static constexpr int SLICE = DP;         /* a warp computes all channels */
+  static constexpr int O_GROUPS = DP / 8;  /* groups of 8 columns of O */
+  using Rows = SharedRows<DP>;             /* rows of Q, K and V in shared memory */
+  static constexpr int STAGES = 4;         /* blocks of keys and values in shared memory */
   static constexpr int Q_BYTES = BM * Rows::BYTES, TILE_BYTES = BN * Rows::BYTES;
   /* The flag lies behind all else: a variable of its own would lie ahead, and move all rows by 16 bytes. */
   static constexpr int FLAG_OFFSET = Q_BYTES + 2 * STAGES * TILE_BYTES, SHARED_BYTES = FLAG_OFFSET + 16;
@@ -113,10 +116,10 @@ constexpr int LONG_DIM_MAX = 64;
 /* The short shape: as tall, with one block for all keys of a prompt of 77 tokens; for head dims up to SHORT_DIM_MAX. */
 constexpr int SHORT_KEYS = 80, SHORT_DIM_MAX = 80;
 
-enum shape_sm80 { SM80_TALL, SM80_WIDE, SM80_LONG, SM80_SHORT, SHAPES_SM80 };
+enum shape_sm80 { SM80_TALL, SM80_WIDE, SM80_LONG, SM80_SHORT, SM80_AHEAD, SHAPES_SM80 };
 
-/* Returns true if the long shape can do this: it counts units of work (pairs of a row tile and a block of keys) in
- * int. */
+/* Returns true if the long shape can do this, and "ahead": it counts units of work (pairs of a row tile and a block of
+ * keys) in int. */
 inline bool fits_long(const attn_args &a) {
   long tiles = tiles_of(a, 128), blocks = (a.Tk + (a.k2 ? (long)a.Tk2 : 0)) / 32 + 2;
   return !a.causal && a.D <= LONG_DIM_MAX && tiles < 1l << 30 && tiles * blocks < 1l << 30;
@@ -125,11 +128,12 @@ inline bool fits_long(const attn_args &a) {
 /* Chooses the fastest shape of the generic kernel, by the number of keys in k alone: keys in k2, of which none may be
  * used, must not change it. The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would
  * leave half of the chip idle, or a third of it during many keys. The long one needs enough keys: its tiles are cut,
- * and the parts are added up. Measured on 132 multiprocessors with head dim 64, us: 5 heads of 1024 rows and keys, tall
+ * and the parts are added up. "Ahead" is better than tall while two thread blocks a multiprocessor are enough, as many
+ * as its registers allow. Measured on 132 multiprocessors with head dim 64, us: 5 heads of 1024 rows and keys, tall
  * 16.8, wide 14.8; 20 heads of 256, 5.9 and 6.0; 10 heads of 1024, tall 21.4, long 21.6; 20 heads of 1024, 30.4 and
  * 27.6; 5 heads of 4096 rows and 1024 keys 30.0 and 28.9. */
 inline shape_sm80 choose_sm80(const attn_device &device, const attn_args &a) {
-  constexpr int LONG_KEYS = 2048, LONG_KEYS_IF_FULL = 1024, WIDE_KEYS = 512;
+  constexpr int LONG_KEYS = 2048, LONG_KEYS_IF_FULL = 1024, WIDE_KEYS = 512, AHEAD_KEYS = 256;
   long tiles = tiles_of(a, 64);
   bool few = 2 * tiles <= device.sms, full = tiles > 2 * device.sms;
   if (a.D > UNSPLIT_DIM_MAX)
@@ -138,14 +142,16 @@ inline shape_sm80 choose_sm80(const attn_device &device, const attn_args &a) {
     return SM80_WIDE;
   if (a.Tk > tile_keys_sm80(a.D) && a.Tk <= SHORT_KEYS && a.D <= SHORT_DIM_MAX)
     return SM80_SHORT;
-  return a.Tk >= (full ? LONG_KEYS_IF_FULL : LONG_KEYS) && fits_long(a) ? SM80_LONG : SM80_TALL;
+  if (fits_long(a) && a.Tk >= (full ? LONG_KEYS_IF_FULL : LONG_KEYS))
+    return SM80_LONG;
+  return fits_long(a) && a.Tk >= AHEAD_KEYS && !full ? SM80_AHEAD : SM80_TALL;
 }
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, shape_sm80 shape, cudaStream_t stream);
 
-/* Launches the long shape. arrivals: a counter for each thread block, zero between launches; partials: for each thread
- * block two partial results of TileLongSm80::PARTIAL_BYTES. */
-template <int DP>
+/* Launches the long shape (HALVES 2) or "ahead" (1). arrivals: a counter for each thread block, zero between launches;
+ * partials: for each thread block two partial results of TileLongSm80::PARTIAL_BYTES; "ahead" uses neither. */
+template <int DP, int HALVES>
 cudaError_t launch_long_sm80(const attn_args &a, const attn_cuts &cuts, void *arrivals, void *partials,
                              cudaStream_t stream);
 
