@@ -70,7 +70,7 @@ int fuse_match_norm_conv(const struct cuda_device *device, const struct cuda_pro
   const struct op_conv *o = &op->conv;
   (void)left;
   if (op->type != OP_CONV || o->prologue.norm != NORM_GROUP || o->weight.h != 3 || o->stride != 1 || o->pad != 1 ||
-      o->upsample || o->pad_end_only || o->act != ACT_NONE || !has_rows(program, o->x) ||
+      o->upsample || o->pad_end_only || o->act != ACT_NONE || o->time.n > 1 || !has_rows(program, o->x) ||
       (tensor_exists(o->x2) && !has_rows(program, o->x2)) || !has_rows(program, o->y))
     return 0;
   struct norm_conv_args args = shape_norm_conv(op);

@@ -143,6 +143,7 @@ static const struct conv_case conv_cases[] = {
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},
     {2, 16, 16, 64, 0, 64, .before = GROUP_SILU(32), .bias = true, .times = true},
+    {2, 8, 8, 128, 0, 128, .before = GROUP_SILU(32), .bias = true, .times = true},
     {3, 8, 8, 128, 64, 96, .bias = true, .times = true, .residual = true},
     {2, 9, 5, 40, 0, 24, .stride = 2, .times = true},
     {3, 6, 7, 33, 0, 23, .bias = true, .times = true},
