@@ -59,10 +59,12 @@ static void opened_to_tune(struct device *device) {
 /* --- which kernel (way) computed a convolution or linear layer --- */
 
 /* Counts convolutions and linear layers, those that each kernel (way) computed, those that the forced one computed, and
- * launches that do several ops, those of pairs of linear layers, of two convolutions that are one and of shortcuts
- * within small convolutions too. attending: products that end with an attention; beside: norms that make more than
- * their result; joined: epilogues that do. */
-static struct { int products, by[WAYS], forced, fused, pairs, composed, shortcuts, attending, beside, joined; } tally;
+ * sequences of ops that are fused. kinds: launches of each kind; shortcuts: those within small convolutions; attending:
+ * products that end with an attention; beside: norms that make more than their result; joined: epilogues that do;
+ * copies: launches that also make the next one's input. */
+static struct {
+  int products, by[WAYS], forced, fused, kinds[LAUNCH_KINDS], shortcuts, attending, beside, joined, copies;
+} tally;
 
 /* Returns the index in `ways` of the launch's kernel; WAYS: the launch does no convolution or linear layer. */
 static int find_way(const struct launch *launch) {
@@ -94,18 +96,18 @@ static void prepared(const struct program *base) {
   const struct cuda_program *program = (const struct cuda_program *)base;
   const struct launches *launches = &program->launches;
   for (int i = 0; i < base->plan->op_count; i++)
-    tally.fused += program->fused[i].product;
+    tally.fused += program->fused[i].product != FUSED_NOTHING;
   for (int i = 0; i < launches->count; i++) {
     const struct launch *launch = &launches->list[i];
     int way = find_way(launch);
+    tally.kinds[launch->kind]++;
     tally.fused += launch->kind == LAUNCH_BLOCK || launch->kind == LAUNCH_COMPOSED ||
                    launch->kind == LAUNCH_NORM_CONV || launch->kind == LAUNCH_ROW_ENTER ||
                    launch->kind == LAUNCH_ROW_ATTEND || launch->kind == LAUNCH_ROW_LEAVE;
-    tally.pairs += launch->kind == LAUNCH_ROW_PAIR;
     tally.attending += launch->kind == LAUNCH_PRODUCT && product_attends(launch->product.tile);
-    tally.composed += launch->kind == LAUNCH_COMPOSED;
     tally.shortcuts += launch->kind == LAUNCH_NORM_CONV && launch->norm_conv.more.c;
     tally.joined += launch->kind == LAUNCH_EPILOGUE && launch->joined.x;
+    tally.copies += launch->kind == LAUNCH_SAMPLE && launch->sample.args.copy.y;
     tally.beside += launch->kind == LAUNCH_NORM && (launch->beside.sum || launch->beside.joined);
     if (way == WAYS)
       continue;
@@ -273,7 +275,7 @@ static int run_queries(struct op_test_options options) {
 static int run_timed_pairs(struct op_test_options options) {
   options.opened = opened_to_tune;
   int failed = run("timed", "fused pairs", &options, NULL);
-  printf("%d pairs in one launch\n", tally.pairs);
+  printf("%d pairs in one launch\n", tally.kinds[LAUNCH_ROW_PAIR]);
   return failed;
 }
 
@@ -291,9 +293,10 @@ static int run_feeds(struct op_test_options options) {
   return failed + 1;
 }
 
-/* Runs an autoencoder's blocks as on GPUs with few multiprocessors, where small pictures have large tiles, too. */
+/* Runs an autoencoder's blocks as on GPUs with few multiprocessors, where small pictures have large tiles, too. With an
+ * odd number of them some launches have no pairs of thread blocks. */
 static int run_large_tiles(const struct op_test_options *options) {
-  static const int few[] = {20, 60};
+  static const int few[] = {20, 59};
   int failed = 0;
   for (int i = 0; i < (int)(sizeof few / sizeof few[0]); i++) {
     sms = few[i];
@@ -303,36 +306,54 @@ static int run_large_tiles(const struct op_test_options *options) {
   return failed;
 }
 
+/* Returns 1, and says so, if the last run had fewer launches of a kind than the cases of fused chains have at least. */
+static int lacks_kinds(bool sm90) {
+  static const struct {
+    enum launch_kind kind;
+    int fewest;
+    bool sm90; /* true: other GPUs have no such launch */
+  } wanted[] = {{LAUNCH_COMPOSED, 7},       {LAUNCH_BLOCK, 4},           {LAUNCH_ROW_ENTER, 4},
+                {LAUNCH_ROW_ATTEND, 4},     {LAUNCH_ROW_LEAVE, 4, true}, {LAUNCH_NORM_CONV, 5, true},
+                {LAUNCH_ROW_PAIR, 13, true}};
+  int lacks = 0;
+  for (int i = 0; i < (int)(sizeof wanted / sizeof wanted[0]); i++) {
+    int count = tally.kinds[wanted[i].kind];
+    printf("%d %s, ", count, launch_kind_name(wanted[i].kind));
+    lacks += (sm90 || !wanted[i].sm90) && count < wanted[i].fewest;
+  }
+  printf("%d shortcuts in small convolutions\n", tally.shortcuts);
+  lacks += sm90 && tally.shortcuts < 5;
+  if (lacks)
+    printf("FAIL together: %d of these are too few\n", lacks);
+  return lacks > 0;
+}
+
 /* Runs the cases of fused chains as one launch each (some cases just miss the conditions for it), then op by op. */
 static int run_fused(bool sm90, bool blas, struct op_test_options options) {
-  enum { PAIRS_FEWEST = 13, COMPOSED_FEWEST = 7, SHORTCUTS_FEWEST = 5 };
   if (!options.apart) /* also pairs of more rows than the GPU takes at a time, which are apart where nothing is timed */
     options.opened = opened_together;
-  int failed = run("together", "fused", &options, NULL), fused = tally.fused;
-  int fewest = sm90 ? 60 : 15; /* elsewhere there are fewer patterns */
-  printf("%d launches of several ops\n", fused);
-  if (!options.apart && fused < fewest) {
-    printf("FAIL together: fewer than %d\n", fewest);
-    failed++;
-  }
-  if (sm90 && !options.apart && tally.pairs < PAIRS_FEWEST) {
-    printf("FAIL together: %d pairs of linear layers, fewer than %d\n", tally.pairs, PAIRS_FEWEST);
-    failed++;
-  }
-  if (!options.apart && (tally.composed < COMPOSED_FEWEST || (sm90 && tally.shortcuts < SHORTCUTS_FEWEST))) {
-    printf("FAIL together: %d composed convolutions, fewer than %d, or %d shortcuts, fewer than %d\n", tally.composed,
-           COMPOSED_FEWEST, tally.shortcuts, SHORTCUTS_FEWEST);
-    failed++;
-  }
+  int failed = run("together", "fused", &options, NULL);
+  printf("%d fused sequences of ops\n", tally.fused);
+  failed += options.apart ? 0 : lacks_kinds(sm90);
   failed += sm90 && !options.apart ? run_large_tiles(&options) : 0;
   failed += sm90 ? run_timed_pairs(options) : blas ? run_feeds(options) : 0;
   options.opened = opened_apart;
   failed += run("op by op", "fused", &options, NULL);
   if (tally.fused) {
-    printf("FAIL op by op: %d launches of several ops\n", tally.fused);
+    printf("FAIL op by op: %d fused sequences of ops\n", tally.fused);
     failed++;
   }
   return failed + (sm90 ? run_joined(options) + run_queries(options) : 0);
+}
+
+/* Runs the sampler's steps between convolutions, whose inputs the ops ahead of them write. */
+static int run_copies(const struct op_test_options *options) {
+  enum { COPIES = 7 };
+  int failed = run("the device's choice", "steps between", options, NULL);
+  if (tally.copies == COPIES)
+    return failed;
+  printf("FAIL steps between convolutions: %d inputs were written ahead, not %d\n", tally.copies, COPIES);
+  return failed + 1;
 }
 
 /* Returns true for the tiles of window.cu, which do 3x3 convolutions alone. */
@@ -443,6 +464,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--fused"))
     return run_fused(sm90, blas, options) != 0;
   int failed = ways_alone ? 0 : run("the device's choice", prefix, &options, NULL);
+  failed += ways_alone || *prefix ? 0 : run_copies(&options);
   if (chosen)
     return failed != 0;
   for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {

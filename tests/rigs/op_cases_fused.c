@@ -28,6 +28,7 @@ struct rows_case {
   int groups, parts;
   int tokens;               /* attend: number of the text's tokens */
   bool own_text, no_biases; /* attend: each latent has its own text */
+  bool made;                /* attend: the launch ahead makes the text, in the same run */
   bool read_inside;         /* the intermediate result is read again, so that it must be stored */
   enum fill fill;
 };
@@ -52,6 +53,8 @@ static void build_attend(struct op_test *t, const void *argument) {
   struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
   struct tensor residual = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
   struct tensor text = test_input(t, c->own_text ? c->n : 1, 1, c->tokens, 2 * c->c + 24, ELEMENT_DEVICE, FILL_NORMAL);
+  if (c->made)
+    text = linear(t, text, 2 * c->c + 24, no_prologue, false, ACT_NONE, none);
   struct tensor h = linear(t, x, c->c, no_prologue, !c->no_biases, ACT_NONE, residual);
   struct tensor q = linear(t, h, c->c, layer_norm(t, c->c), false, ACT_NONE, none);
   struct tensor a = plan_attention(&t->plan, "attention",
@@ -271,6 +274,8 @@ static const struct rows_case enter_cases[] = {
 static const struct rows_case attend_cases[] = {
     {1, 16, 16, 128, .tokens = 77},
     {1, 8, 8, 192, .tokens = 77},
+    {1, 16, 8, 128, .tokens = 77, .made = true},
+    {2, 8, 8, 192, .tokens = 40, .own_text = true, .made = true},
     {2, 4, 12, 192, .tokens = 80, .own_text = true, .no_biases = true},
     {3, 4, 4, 128, .tokens = 1, .own_text = true},
     {2, 8, 4, 128, .tokens = 9, .fill = FILL_LARGE},
