@@ -320,7 +320,8 @@ struct choice product_choose(struct cuda_device *device, const struct cuda_progr
 /* Lets the kernel of OP_PIXELS_IN also write its pixels with channels padded to 8, if that is all that the gather does.
  * Returns false if it is not. */
 static bool copy_pixels(struct pixels_args *pixels, const struct gather_args *g) {
-  if (g->x != pixels->y || g->x_f32 || g->act != ACT_NONE || g->pitch != 8)
+  if (g->x != pixels->y || g->x_f32 || g->act != ACT_NONE || g->pitch != 8 || g->n != pixels->n || g->h != pixels->h ||
+      g->w != pixels->w)
     return false;
   pixels->padded = g->y;
   return true;
@@ -338,18 +339,27 @@ static bool copy_sample(struct launch *launch, const struct gather_args *g) {
   return true;
 }
 
+/* Returns true if the launch is made whenever the product is, and on the same lane, with no launch between the two:
+ * neither is in a region (ops that a run may skip), nor does the loop begin between them. Others may run beside. */
+static bool is_certain(const struct plan *plan, const struct launch *last, const struct product *product) {
+  int index = product->prologue.op;
+  return product->follows ||
+         (!plan_region_of(plan, last->op) && !plan_region_of(plan, index) && index != plan->loop.first);
+}
+
 /* Saves the launch that makes a convolution's input (the gather of its prologue), if the op before can also write its
  * result as the convolution reads it: it writes to scratch memory, which no launch between the two uses. Returns false
- * if the op before cannot. Frames are read in each run, whatever else may run beside the convolution. */
-static bool copy_ahead(struct launches *launches, const struct product *product) {
+ * if the op before cannot. */
+static bool copy_ahead(struct cuda_program *program, const struct product *product) {
   const struct gather_args *g = &product->prologue.gather;
+  struct launches *launches = &program->launches;
   struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
-  if (product->prologue.kind != LAUNCH_GATHER || !last || g->x2 || g->upsample)
+  if (product->prologue.kind != LAUNCH_GATHER || !last || last->op != product->prologue.op - 1 || g->x2 ||
+      g->upsample || !is_certain(program->base.plan, last, product))
     return false;
-  if (last->kind == LAUNCH_PIXELS_IN)
-    return copy_pixels(&last->pixels, g);
-  return last->kind == LAUNCH_SAMPLE && product->follows && last->op == product->prologue.op - 1 &&
-         copy_sample(last, g);
+  return last->kind == LAUNCH_PIXELS_IN ? copy_pixels(&last->pixels, g)
+         : last->kind == LAUNCH_SAMPLE  ? copy_sample(last, g)
+                                        : false;
 }
 
 int product_keep(const struct cuda_device *device, struct cuda_program *program, int index, const struct choice *choice,
@@ -379,7 +389,7 @@ static int fill(struct cuda_device *device, struct cuda_program *program, const 
 /* Appends the launches of a filled product: first its prologue. */
 static int append_all(struct cuda_device *device, struct cuda_program *program, int index,
                       const struct product *product, struct error *err) {
-  if (product->has_prologue && !copy_ahead(&program->launches, product) &&
+  if (product->has_prologue && !copy_ahead(program, product) &&
       launches_append(&program->launches, &product->prologue, err) < 0)
     return -1;
   return product_append(device, program, index, product, err);
