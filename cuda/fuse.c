@@ -134,15 +134,17 @@ static int match_attend(const struct cuda_device *device, const struct cuda_prog
   return inner && row_attend_supported(&device->queue, &args) ? 4 : 0;
 }
 
-/* Returns true if the launches that write the tensor are done when the one that begins with op number `index` begins.
- * That is early, when all thread blocks of the one ahead have begun; these too may have begun (those of attentions)
- * before the one ahead of them was done. So only what three launches ahead have written may be missing, and what ops
- * behind write in the turn before, if there is a loop. */
+/* Returns true if the launches that write the tensor are done when the one that begins with op number `index` begins. A
+ * launch may begin while the one ahead of it runs. If that one is an attention, which lets the next one begin before
+ * its own wait, the one before it may run as well. So what the last three launches write may be missing, and what ops
+ * behind write in the turn before, if there is a loop. Launches in regions (ops that a run may skip) may not be there,
+ * and are not counted. */
 static bool is_there_ahead(const struct cuda_program *program, struct tensor t, int index) {
   enum { AHEAD = 3 };
   int starts[AHEAD] = {0}, count = 0;
   for (int i = 0; i < index; i += program->fused[i].count ? program->fused[i].count : 1)
-    starts[count++ % AHEAD] = i;
+    if (!plan_region_of(program->base.plan, i))
+      starts[count++ % AHEAD] = i;
   const struct plan *plan = program->base.plan;
   for (int i = starts[count % AHEAD]; i < plan->op_count; i++) {
     struct tensor list[OPERANDS_MAX];

@@ -63,7 +63,7 @@ static cudaError_t launch_f16_copy(const struct launch_queue *queue, const struc
 
 static const struct cuda_form folded, composed;
 
-/* Returns what a copy is made of beside its resource, if that is a product of two weights; else NULL. */
+/* Returns what a copy is made of beside its resource, if it is made of two weights; else NULL. */
 static const struct folded_layers *layers_of(const struct derived *copy) {
   return copy->form == &folded.form || copy->form == &composed.form ? copy->detail : NULL;
 }
@@ -101,8 +101,8 @@ static cudaError_t launch_folded(const struct cuda_device *device, const struct 
   return launch_fold_weights(queue, &args);
 }
 
-static cudaError_t launch_both(const struct cuda_device *device, const struct launch_queue *queue, int set,
-                               const struct derived *copy) {
+static cudaError_t launch_composed_weights(const struct cuda_device *device, const struct launch_queue *queue, int set,
+                                           const struct derived *copy) {
   const struct folded_layers *layers = copy->detail;
   const struct compose_args args = {.inner = data_of(device, layers->inner, set),
                                     .outer = data_of(device, copy->resource, set),
@@ -120,7 +120,7 @@ int weights_make_form(struct cuda_device *device, const struct launch_queue *que
   const struct resource *r = &device->base.resources->list[copy->resource];
   const void *source = resource_data(&device->resource[copy->resource], set);
   if (!form->launch)
-    return cuda_check(form == &composed ? launch_both(device, queue, set, copy)
+    return cuda_check(form == &composed ? launch_composed_weights(device, queue, set, copy)
                                         : launch_folded(device, queue, set, copy),
                       r->name, err);
   return cuda_check(form->launch(queue, r, source, copy->data, resource_elements(r)), r->name, err);

@@ -23,7 +23,7 @@ struct composed_args {
   half_t *y; /* the result, [n, h / 2, w / 2, 32] */
   int n, h, w;
 };
-bool composed_supported(const struct composed_args *args); /* looks at sizes and at what addresses are there */
+bool composed_supported(const struct composed_args *args); /* an address that is NULL is taken for aligned */
 cudaError_t launch_composed(const struct launch_queue *queue, const struct composed_args *args);
 
 /* The arguments of launch_compose, which calculates the weights of both convolutions as one. */

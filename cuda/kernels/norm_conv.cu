@@ -486,7 +486,7 @@ double model_time(const struct launch_queue *queue, const struct norm_conv_args 
                   const division *d) {
   double blocks = (double)SLICES * d->blocks * a->n * (a->columns / (16.0 * kind->m));
   double waves = (double)(long)((blocks + queue->sms - 1) / queue->sms);
-  double products = WARPS * 9 * (d->slice / 32.0) * (kind->m + kind->n / 2.0) * 1024 / 128;
+  double products = WARPS * ((9 * d->slice + d->more_slice) / 32.0) * (kind->m + kind->n / 2.0) * 1024 / 128;
   return waves * (8000 + products);
 }
 

@@ -88,8 +88,8 @@ static bool pays(const struct cuda_device *device, const struct gemm_args *args,
 enum { TIMED = 6, TIMED_ATTENDING = 4 };
 
 /* Stores in list the kernels and splits of the sum for which model_time predicts the shortest times, the shortest
- * first, at most `most` of them, and returns their number. attending: only those that end with the product's attention
- * are meant; false: only all others. */
+ * first, at most `most` of them (TIMED or fewer), and returns their number. attending: only those that end with the
+ * product's attention are meant; false: only all others. */
 static int rank(const struct cuda_device *device, const struct gemm_args *args, bool attending, int most,
                 struct choice *list) {
   static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
