@@ -151,8 +151,8 @@ __device__ __forceinline__ bool is_same_size(const struct geometry &g) {
 }
 
 /* Fills v[r][i] with component i of the thread's pixel r, a mean over two by two samples at most. All samples are asked
- * for before the first one is used, as each takes several hundred clocks to come. SAME_SIZE: is_same_size; then the
- * first component, which is never of half size, has one sample for each pixel. */
+ * for before the first one is used, as each takes several hundred clocks to come. SAME_SIZE: is_same_size; then a
+ * component that is not of half size has one sample for each pixel. */
 template <bool TEN_BITS, bool SAME_SIZE>
 __device__ __forceinline__ void means_of_four(const source &s, int x, int y, float v[ROWS_IN][3]) {
   two_samples across[2], down[2][ROWS_IN]; /* of the first component, and of the others, which lie alike */
@@ -173,7 +173,7 @@ __device__ __forceinline__ void means_of_four(const source &s, int x, int y, flo
       const uint8_t *upper = c.first + (size_t)down[k][r].first * c.pitch;
       const uint8_t *lower = c.first + (size_t)down[k][r].second * c.pitch;
       sample[r][i][0] = read_sample<TEN_BITS>(upper + first);
-      if (SAME_SIZE && i == 0)
+      if (SAME_SIZE && !c.half_x)
         continue;
       sample[r][i][1] = read_sample<TEN_BITS>(upper + second);
       sample[r][i][2] = read_sample<TEN_BITS>(lower + first);
@@ -186,7 +186,7 @@ __device__ __forceinline__ void means_of_four(const source &s, int x, int y, flo
     for (int r = 0; r < ROWS_IN; r++) {
       const int *four = sample[r][i], k = i > 0;
       v[r][i] = (float)four[0];
-      if (SAME_SIZE && i == 0)
+      if (SAME_SIZE && !s.part[i].half_x)
         continue;
       float upper = between((float)four[0], (float)four[1], across[k].part);
       float lower = between((float)four[2], (float)four[3], across[k].part);
