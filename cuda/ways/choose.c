@@ -340,7 +340,8 @@ static bool copy_sample(struct launch *launch, const struct gather_args *g) {
 }
 
 /* Returns true if the launch is made whenever the product is, and on the same lane, with no launch between the two:
- * neither is in a region (ops that a run may skip), nor does the loop begin between them. Others may run beside. */
+ * neither is in a region (ops that a run may skip), nor does the loop begin between them. Where it ends between them,
+ * the last iteration's launch is the one before. Others may run beside. */
 static bool is_certain(const struct plan *plan, const struct launch *last, const struct product *product) {
   int index = product->prologue.op;
   return product->follows ||
