@@ -348,7 +348,7 @@ static int run_fused(bool sm90, bool blas, struct op_test_options options) {
 
 /* Runs the sampler's steps between convolutions, whose inputs the ops ahead of them write. */
 static int run_copies(const struct op_test_options *options) {
-  enum { COPIES = 7 };
+  enum { COPIES = 9 };
   int failed = run("the device's choice", "steps between", options, NULL);
   if (tally.copies == COPIES)
     return failed;
@@ -383,7 +383,7 @@ static int run_blocks(const struct forced_way *way, const struct op_test_options
 }
 
 /* Runs one kernel on the cases that begin with prefix, or on all convolutions and linear layers. It is a failure if the
- * kernel computed nothing, unless the prefix may have left no case for it. */
+ * kernel computed nothing, unless the prefix may have left no case for it, or, of a window, a choice of some cases. */
 static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
   int done = 0;
   bool linear = (way->choice.way == &way_gemm && !has_windows(way)) || way->choice.way == &way_sm90 ||
@@ -401,7 +401,7 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
     failed += run(way->name, "chain", options, &done);
   forced = NULL;
   sms = 0;
-  if (*prefix || done)
+  if (*prefix || done || (has_windows(way) && options->apart))
     return failed;
   printf("FAIL %s: no product was done that way\n", way->name);
   return failed + 1;
