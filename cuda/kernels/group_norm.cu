@@ -139,21 +139,7 @@ __global__ void __launch_bounds__(THREADS, HELD == HELD_MAX ? 2 : 1)
   }
   __syncthreads();
   /* Normalise, activate and store. */
-  float2 factor[8];
-#pragma unroll
-  for (int i = 0; i < 8; i++)
-    factor[i] = factors[column * 8 + i];
-  pixels.each(left, d.rows, [&](const uint4 &held, int j) {
-    float v[8];
-    unpack8(held, v);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-      v[i] = v[i] * factor[i].x + factor[i].y;
-      if (ACTIVATED && i % 2)
-        silu_two(v[i - 1], v[i]);
-    }
-    store16(to + j * to_step, make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7])));
-  });
+  store_vectors<ACTIVATED>(pixels, left, d, factors + column * 8, to, to_step);
 }
 
 /* Decides how the norm's work is divided between thread blocks. Returns false if one launch cannot do the norm. The

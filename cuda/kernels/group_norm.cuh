@@ -113,6 +113,28 @@ __device__ __forceinline__ void store16(__half *to, uint4 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
 
+/* Normalises a thread's vectors, activates and stores them. to: where the first one goes, to_step: the distance to the
+ * next one; factors: factor and shift of the vectors' first channel. */
+template <bool ACTIVATED, int HELD>
+__device__ __forceinline__ void store_vectors(vectors<HELD> &pixels, int left, const division &d, const float2 *factors,
+                                              __half *to, int to_step) {
+  float2 factor[8];
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    factor[i] = factors[i];
+  pixels.each(left, d.rows, [&](const uint4 &held, int j) {
+    float v[8];
+    unpack8(held, v);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      v[i] = v[i] * factor[i].x + factor[i].y;
+      if (ACTIVATED && i % 2)
+        silu_two(v[i - 1], v[i]);
+    }
+    store16(to + j * to_step, make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7])));
+  });
+}
+
 /* Returns true if every vector of 8 channels in a slice belongs to at most two groups of the norm. columns: number
  * of vectors in a slice; size: number of channels in a group. */
 inline bool vectors_fit(int columns, int size) {
