@@ -338,8 +338,8 @@ static float factor(struct op_test *t, float most) {
 }
 
 /* Sets coefficients that say how earlier predictions are used; each step uses as many as there are. The second step
- * stores no prediction, so the third one uses that of the first step. The latent has a larger coefficient than what is
- * added to it, because errors would otherwise grow from step to step. */
+ * stores no prediction, so the third one uses that of the first step. The latent has a larger coefficient than all that
+ * is added to it together: else a sum may nearly vanish, and errors are large beside it. */
 static void look_back(struct op_test *t, int first, int count, int kept) {
   for (int i = 0; i < count; i++) {
     struct step_params *s = &t->params.step[first + i];
@@ -348,7 +348,7 @@ static void look_back(struct op_test *t, int first, int count, int kept) {
     if (i == 1)
       s->keep_x = s->keep_model = 0;
     for (int j = 0; j < kept && j < (i > 1 ? i - 1 : i); j++)
-      s->earlier[j] = factor(t, 0.125f);
+      s->earlier[j] = factor(t, 0.0625f);
   }
 }
 
