@@ -20,7 +20,9 @@
  *     blocks   |    0    |    1    |    2   |   3   |      block 1 has the end of tile 0 and the beginning of tile 1
  *
  * Shared memory has Q of the present tile, which each warp loads and reads for itself, and four stages of keys and
- * values. */
+ * values.
+ *
+ * With 16 rows a warp and whole tiles this is the shape "ahead" (TileLongSm80). */
 #ifndef ATTENTION_LONG_SM80_CUH
 #define ATTENTION_LONG_SM80_CUH
 
