@@ -245,7 +245,8 @@ static int graphs_create_parts(struct cuda_device *device, const struct recordin
  *
  * Such graphs are worth their memory: without them, a skipped conditional node takes about 10 us, and an op that adds
  * nothing 1.5 us. But with more than three controls (all style pictures count as one control) there would be too many
- * combinations: then a graph leaves out none of the controls, all of them, or all but one.
+ * combinations: then a graph leaves out none of the controls, all of them, or all but one. Each of them that keeps a
+ * control is captured twice (graphs_create_without).
  *
  * Graphs exist with and without the ops of the bank (keys and values of earlier frames) and of motion, which so need no
  * conditional node (recording.c). If the plan has both, a run never uses the bank without motion. */
@@ -257,8 +258,10 @@ static bool deserves_graph(unsigned without, unsigned may) {
   return !(without & others) || left <= 1 || __builtin_popcount(others) <= 3;
 }
 
-/* Makes the graphs that leave out the same parts of the plan. A control that is always on needs no conditional nodes,
- * which take 30 us of a frame; but its map may be shown while its network adds nothing, and steps may differ. */
+/* Makes the graphs that leave out the same parts of the plan. In one graph for each part of a run the GPU decides about
+ * controls that are left, by conditional nodes, which take 30 us of a frame. The other has no such nodes: it is for runs
+ * in which all of these controls act in each step. Else a map may be shown while its network adds nothing, or steps may
+ * differ. */
 static int graphs_create_without(struct cuda_device *device, struct recording *recording, struct graphs *graphs,
                                  struct error *err) {
   recording->exact = false;

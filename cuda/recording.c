@@ -81,8 +81,8 @@ static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNod
   return status == cudaSuccess ? go_on_behind(stream, node) : status;
 }
 
-/* Adds an empty node on which all that is captured next depends. A kernel behind it waits until all before it is over,
- * where a kernel behind two others might be let in early (programmatic launch), which is for one alone. */
+/* Adds an empty node on which all that is captured next depends, so that a kernel behind it begins when all before it is
+ * over. Programmatic launch, by which a kernel may begin earlier, orders it behind one other kernel only. */
 static cudaError_t append_empty(cudaStream_t stream) {
   cudaGraphNode_t node;
   cudaError_t status = add_node(stream, NULL, NULL, &node);
@@ -233,7 +233,8 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
 }
 
 /* Captures those launches of region number i (ops that exact runs do not skip) that do not run at the same time as
- * others. They wait for those that do. */
+ * others. They wait for those that do, and so does what is captured behind the region, even if no launch of the region
+ * is left, as for a map. */
 static cudaError_t capture_behind(const struct stretch *s, int i) {
   cudaError_t status = cudaStreamWaitEvent(s->queue->stream, s->nodes[i].done, 0);
   if (status == cudaSuccess)

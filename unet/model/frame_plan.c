@@ -339,8 +339,8 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
 }
 
 /* Appends the ops that compute the control's map and, from it, the features of the control's network, all in one region
- * (ops that a run may skip). Returns the map. A ControlNet's may run at the same time as the input's encoder: its
- * layers run beside the U-Net's later, so that a device has memory for such ops anyway. */
+ * (ops that a run may skip). Returns the map. A ControlNet's may run at the same time as the input's encoder. Its
+ * other layers run beside the U-Net's later, so that a device has the workspaces of such ops anyway. */
 static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
                               struct control_features *features) {
   if (!control->source && !control->network && is_map_already(control, picture))
