@@ -259,9 +259,9 @@ static bool deserves_graph(unsigned without, unsigned may) {
 }
 
 /* Makes the graphs that leave out the same parts of the plan. In one graph for each part of a run the GPU decides about
- * controls that are left, by conditional nodes, which take 30 us of a frame. The other has no such nodes: it is for runs
- * in which all of these controls act in each step. Else a map may be shown while its network adds nothing, or steps may
- * differ. */
+ * controls that are left, by conditional nodes, which take 30 us of a frame. The other has no such nodes: it is for
+ * runs in which all of these controls act in each step. Else a map may be shown while its network adds nothing, or
+ * steps may differ. */
 static int graphs_create_without(struct cuda_device *device, struct recording *recording, struct graphs *graphs,
                                  struct error *err) {
   recording->exact = false;

@@ -81,8 +81,8 @@ static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNod
   return status == cudaSuccess ? go_on_behind(stream, node) : status;
 }
 
-/* Adds an empty node on which all that is captured next depends, so that a kernel behind it begins when all before it is
- * over. Programmatic launch, by which a kernel may begin earlier, orders it behind one other kernel only. */
+/* Adds an empty node on which all that is captured next depends, so that a kernel behind it begins when all before it
+ * is over. Programmatic launch, by which a kernel may begin earlier, orders it behind one other kernel only. */
 static cudaError_t append_empty(cudaStream_t stream) {
   cudaGraphNode_t node;
   cudaError_t status = add_node(stream, NULL, NULL, &node);
