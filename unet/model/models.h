@@ -55,8 +55,8 @@ int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX]
  * iteration. */
 struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop);
 /* Appends the op that blends the keys and values of prompts, and returns its result. It is kept from run to run: calls
- * for one network with as many rows have one state for it. op: all but `y` (whose n is set) and `note`. whose: as in
- * unet_add_keys. */
+ * for one network that have the same rows share one state for it. op: all but `y` (whose n is set) and `note`.
+ * whose: as in unet_add_keys. */
 struct tensor unet_text(struct plan *plan, const char *whose, struct op_prompt op);
 /* Append a call of the U-Net in three parts: unet_begin, unet_down, unet_up. Between them the caller may change the
  * tensors in skips and the result of unet_down. x: [rows, h, w, in_channels]. time: one row of unet_times, or one for

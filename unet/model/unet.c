@@ -185,9 +185,10 @@ struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, 
 }
 
 struct tensor unet_text(struct plan *plan, const char *whose, struct op_prompt op) {
-  char name[64], note[64];
-  snprintf(name, sizeof name, "text%s, %d rows", whose, op.y.n);
-  snprintf(note, sizeof note, "what is in text%s, %d rows", whose, op.y.n);
+  char name[64], note[80];
+  const struct guidance_rows rows = guidance_rows(op.first, op.rows, op.y.n);
+  snprintf(name, sizeof name, "text%s, %d rows (%d, then %d each)", whose, op.y.n, rows.first, rows.each);
+  snprintf(note, sizeof note, "note of %s", name);
   op.y = plan_state(plan, name, op.y.n, 1, op.slots.w, op.slots.c, ELEMENT_DEVICE);
   op.note = plan_state(plan, note, 1, 1, 1, PROMPT_NOTE_VALUES, ELEMENT_WHOLE);
   return plan_prompt(plan, "prompt", op);

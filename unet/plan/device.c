@@ -472,6 +472,8 @@ int device_profile(struct device *device, struct program *program, const struct 
   int status = profile_init(profile, program->plan->op_count) < 0
                    ? error_set(err, STATUS_FAILED, "profile: out of memory")
                    : device->impl->profile(device, program, params, frames, pictures, request, profile, err);
+  if (program->writes_resources)
+    device_count_change(device);
   release_pictures(pictures);
   if (status == 0) {
     profile_describe(profile, program->plan, program->element);

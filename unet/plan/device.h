@@ -224,9 +224,11 @@ int device_count_bytes(struct device *device, struct device_counters *counters, 
                        struct error *err);
 void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes);
 
-/* device_changes returns how often tensors were written that programs share, such as the slots of encoded prompts: by
- * runs, by device_write, by changes of weights. Two runs that are submitted at the same number read the same slots.
- * device_count_change counts a write, when it was submitted. Any thread may call them. */
+/* device_changes returns a number that goes up whenever a tensor that programs share may have been written, such as the
+ * slots of encoded prompts: with each run, part of a run and profile of a program that writes such a tensor, with every
+ * call of device_write, device_poison, device_update and device_merge_show. Two runs that are submitted at the same
+ * number read the same slots. device_count_change makes it go up; it is called when the write was submitted. Any thread
+ * may call them. */
 unsigned device_changes(struct device *device);
 void device_count_change(struct device *device);
 

@@ -88,8 +88,8 @@ struct op_shift {
  * With the operand `note`, y is a state as well, and the blend that an earlier run has left there is kept if it is this
  * run's: with the same slots and weights, and with no write since then that may have changed a slot (device_changes).
  *   slots  [slots, 1, tokens, c]: encoded prompts
- *   note   int32 [1, 1, 1, PROMPT_NOTE_VALUES]: a state that only ops with this y use, struct prompt_note (run.h): what
- *          y is the blend of
+ *   note   int32 [1, 1, 1, PROMPT_NOTE_VALUES]: a state, struct prompt_note (run.h): what y is the blend of. Ops with
+ *          this y have this note, the same `first` and the same `rows`, and no other op writes either
  *   y      [n, 1, tokens, c]; the caller gives n as y.n: first plus a multiple of rows */
 #define OPERANDS_PROMPT(T, P)                                                                                          \
   T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
