@@ -1,18 +1,108 @@
 /* Tests smooth engines, which encode texts and change adapters in slices of background work between frames. Each frame
  * shows either all of a change or nothing of it, and reports which; the pictures equal those of other engines.
  *
- *   test_beside GOLDENS DEVICE       skipped where there is no such device */
+ *   test_beside GOLDENS DEVICE           skipped where there is no such device
+ *   test_beside GOLDENS cpu:plain sets   the tests of adapters alone; the device gets a second set of weights, which
+ *                                        otherwise only GPUs have, so that engines change weights in the background */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/rigs/fixture.h"
 #include "tests/rigs/rig.h"
+#include "unet/cpu/cpu_device.h"
+#include "unet/cpu/cpu_memory.h"
+#include "unet/engine/engine_impl.h"
 
 enum { SKIPPED = 77, PATIENCE = 10000 };
 
 static char **args; /* arguments of the test program */
 static const char first_text[] = "an oil painting", second_text[] = "neon rain over a harbour";
+
+/* --- a second set of weights --- */
+
+enum { SLICES = 3 };
+
+/* The other set: the values of each weight that adapters have changed, at the weight's index; NULL: both sets have the
+ * same. changes: what is being added in it, in `left` slices. */
+static struct {
+  struct device_impl impl;
+  const struct device_impl *cpu;
+  float *other[RESOURCES_MAX];
+  const struct weight_change *changes;
+  int count, left;
+} sets;
+
+/* Exchanges the two sets. Programs have the addresses of weights, so the values are exchanged. */
+static void exchange(struct device *base) {
+  struct cpu_device *device = (struct cpu_device *)base;
+  for (int i = 0; i < resources_count(base->resources); i++)
+    for (size_t j = 0; sets.other[i] && j < resource_elements(&base->resources->list[i]); j++) {
+      float value = sets.other[i][j];
+      sets.other[i][j] = device->resource[i].data[j];
+      device->resource[i].data[j] = value;
+    }
+}
+
+static int sets_begin(struct device *base, const struct weight_change *changes, int count, struct error *err) {
+  struct cpu_device *device = (struct cpu_device *)base;
+  for (int i = 0; i < count; i++) {
+    int index = changes[i].resource;
+    size_t bytes = resource_elements(&base->resources->list[index]) * sizeof(float);
+    if (cpu_load_held(device, index, err) < 0)
+      return -1;
+    if (sets.other[index])
+      continue;
+    assert_non_null(sets.other[index] = malloc(bytes));
+    memcpy(sets.other[index], device->resource[index].data, bytes);
+  }
+  sets.changes = changes;
+  sets.count = count;
+  sets.left = SLICES;
+  return 0;
+}
+
+static int sets_go_on(struct device *device, bool all, struct error *err) {
+  if (!all && --sets.left > 0)
+    return 1;
+  exchange(device);
+  int status = sets.cpu->update(device, sets.changes, sets.count, 0, err);
+  exchange(device);
+  return status;
+}
+
+static int sets_start_part(struct device *device, struct program *program, const struct run_params *params, int part,
+                           bool merged, struct error *err) {
+  if (merged)
+    exchange(device);
+  int status = sets.cpu->start_part(device, program, params, part, merged, err);
+  if (merged)
+    exchange(device);
+  return status;
+}
+
+/* Gives the engine's device, which is cpu:plain, two sets of weights. */
+static void give_sets(struct engine *engine) {
+  sets.cpu = engine->device->impl;
+  sets.impl = *sets.cpu;
+  sets.impl.merge_begin = sets_begin;
+  sets.impl.merge_go_on = sets_go_on;
+  sets.impl.merge_show = exchange;
+  sets.impl.start_part = sets_start_part;
+  engine->device->impl = &sets.impl;
+  engine->adapters.two_sets = true;
+}
+
+static int sets_free(void **state) {
+  (void)state;
+  for (int i = 0; i < RESOURCES_MAX; i++) {
+    free(sets.other[i]);
+    sets.other[i] = NULL;
+  }
+  return 0;
+}
+
+/* --- engines and frames --- */
 
 static void open_rig(struct rig *rig, const char *golden, bool smooth, bool guidance, const char *const *adapters,
                      int adapter_count) {
@@ -26,6 +116,8 @@ static void open_rig(struct rig *rig, const char *golden, bool smooth, bool guid
   params.adapter_count = adapter_count;
   shape.guidance = guidance;
   must(rig_engine(rig, &params, &shape), &rig->err);
+  if (args[3] && smooth)
+    give_sets(rig->engine);
   must(engine_set_prompt(rig->engine, 1, first_text, &rig->err), &rig->err);
 }
 
@@ -297,18 +389,30 @@ static void test_adapters(void **state) {
   rig_close(&rig);
 }
 
+enum { WALK = 24 };
+
 /* Weights change with every frame: each frame shows weights and text that belong together, and finally the last
  * weights. */
 static void test_weights_every_frame(void **state) {
   (void)state;
   struct rig rig;
+  uint8_t *of[WALK];
   open_adapted(&rig, true);
   free(whole_frame(&rig));
-  for (int i = 0; i < 8; i++) {
+  int shown = 0;
+  for (int i = 0; i < WALK; i++) {
     rig.controls.adapter[0] = 0.05f * (float)i;
+    of[i] = expected_adapted(first_text, &rig.controls);
     bool whole;
-    free(frame(&rig, &whole));
+    uint8_t *picture = frame(&rig, &whole);
+    while (shown < i && !same(&rig, picture, of[shown]))
+      shown++;
+    if (!same(&rig, picture, of[shown]) || (whole && shown != i))
+      fail_msg("frame %d shows no weights of the walk", i);
+    free(picture);
   }
+  for (int i = 0; i < WALK; i++)
+    free(of[i]);
   uint8_t *after = expected_adapted(first_text, &rig.controls);
   for (int i = 0; i < 3; i++) { /* finish the weights being changed, then the last ones, then the keys and values */
     go_on(&rig);
@@ -334,13 +438,17 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_text),      cmocka_unit_test(test_controls), cmocka_unit_test(test_many_texts),
       cmocka_unit_test(test_in_flight), cmocka_unit_test(test_adapters), cmocka_unit_test(test_weights_every_frame),
   };
-  if (argc != 3)
+  const struct CMUnitTest of_sets[] = {cmocka_unit_test_teardown(test_adapters, sets_free),
+                                       cmocka_unit_test_teardown(test_weights_every_frame, sets_free)};
+  if (argc != 3 && (argc != 4 || strcmp(argv[3], "sets") != 0))
     return 2;
-  args = argv;
+  args = argv; /* args[3] is NULL, or "sets" */
   char model[600];
   snprintf(model, sizeof model, "%s/turbo", argv[1]);
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = model;
   params.device.name = argv[2];
-  return has_device(&params) ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+  if (!has_device(&params))
+    return SKIPPED;
+  return args[3] ? cmocka_run_group_tests(of_sets, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
 }

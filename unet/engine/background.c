@@ -81,6 +81,8 @@ static int do_slice(struct engine *engine, bool all, struct error *err) {
   int status = b->first < b->count ? do_job(engine, err) : merging ? do_merge(engine, all, err) : 0;
   if (status == 0 && b->merge == MERGE_MADE && b->first == b->count) {
     adapters_show(&engine->adapters, engine->device);
+    /* the next frame may ask for further weights already, and then shows the prompts that belong to these */
+    b->shown = b->shown_next;
     b->merge = MERGE_NONE;
   }
   return status;

@@ -293,7 +293,8 @@ struct background {
   /* wanted: controls of the frame that asked for the change of weights; wanted_shape: shape of this frame's handle */
   struct controls wanted;
   struct frame_shape wanted_shape;
-  struct shown shown;
+  /* shown_next: what `shown` becomes when frames read the new weights: this frame's prompts, encoded with these */
+  struct shown shown, shown_next;
   /* true: a slice of background work has failed; the next call of the engine returns its error `err`, once */
   bool failed;
   struct error err;
@@ -427,11 +428,11 @@ void text_keys_leave(struct engine *engine);
  * If these are missing, chooses an index and starts to compute them. prompts_refresh must have been called for the same
  * run. shape: the shape of the run's handle (prepared engine). */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Records in background.shown which prompts a frame shows. shape: the shape of the frame's handle. slots: the frame's
- * run parameters, in which prompts are given by their slots; placed: the same after text_keys_place, in which they are
- * given by the indices of their keys and values in device memory. */
-void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                    const struct run_params *placed);
+/* Returns the record (background.shown) of which prompts a frame shows. shape: the shape of the frame's handle. slots:
+ * the frame's run parameters, in which prompts are given by their slots; placed: the same after text_keys_place, in
+ * which they are given by the indices of their keys and values in device memory. */
+struct shown text_keys_shown(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                             const struct run_params *placed);
 /* Returns true if a frame must wait for background work, because its encoded texts, or its keys and values, are not
  * computed yet. slots: the frame's run parameters, in which prompts are given by their slots; places: the same after
  * text_keys_place, in which they are given by the indices of their keys and values in device memory; shape: that of the

@@ -31,10 +31,13 @@ static int begin_prompts(struct engine *engine, const struct frame_shape *shape,
 /* Encodes texts and computes keys and values again after a merge (change of the weights for adapters), with the new
  * weights, for the frame that asked for it. */
 static int begin_prompts_after_merge(struct engine *engine, struct error *err) {
-  const struct background *b = &engine->background;
+  struct background *b = &engine->background;
   struct run_params run = {0}, placed;
   guidance_fill(engine, &b->wanted_shape, &b->wanted, &run);
-  return begin_prompts(engine, &b->wanted_shape, &run, &placed, err);
+  if (begin_prompts(engine, &b->wanted_shape, &run, &placed, err) < 0)
+    return -1;
+  b->shown_next = text_keys_shown(engine, &b->wanted_shape, &run, &placed);
+  return 0;
 }
 
 /* Asks for a merge: the weights are to be computed with these factors of the adapters. The merge begins only after the
@@ -122,7 +125,7 @@ static int fill_prompts(struct engine *engine, struct prepared *prepared, const 
     return -1;
   if (sampling_times(engine, prepared, run, err) < 0)
     return -1;
-  text_keys_show(engine, &prepared->shape, run, &placed);
+  engine->background.shown = text_keys_shown(engine, &prepared->shape, run, &placed);
   memcpy(run->prompt, placed.prompt, sizeof run->prompt);
   return 1;
 }

@@ -120,27 +120,27 @@ static float usual_detail(const struct engine *engine, const struct prompt_param
   return sum;
 }
 
-void text_keys_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
-                    const struct run_params *placed) {
-  struct shown *shown = &engine->background.shown;
+struct shown text_keys_shown(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
+                             const struct run_params *placed) {
   int *used[USED_MAX], rows = shape->rows.first, count = prompts_used(slots, rows, used), numbers[USED_MAX] = {0};
-  *shown = (struct shown){.known = true,
-                          .rows = rows,
-                          .chunks = shape->chunks,
-                          .detail = usual_detail(engine, &slots->prompt[0]),
-                          .controls = shape->controls};
-  memcpy(shown->prompt, placed->prompt, sizeof shown->prompt);
+  struct shown shown = {.known = true,
+                        .rows = rows,
+                        .chunks = shape->chunks,
+                        .detail = usual_detail(engine, &slots->prompt[0]),
+                        .controls = shape->controls};
+  memcpy(shown.prompt, placed->prompt, sizeof shown.prompt);
   for (int i = 0; i < count; i++)
     numbers[i] = *used[i];
   int most = prompts_most_chunks(engine, numbers, count);
   for (int i = 0; i < count; i++) {
     uint64_t name = text_keys_name(engine, numbers[i], most);
     bool listed = false;
-    for (int j = 0; j < shown->name_count; j++)
-      listed |= shown->names[j] == name;
+    for (int j = 0; j < shown.name_count; j++)
+      listed |= shown.names[j] == name;
     if (!listed)
-      shown->names[shown->name_count++] = name;
+      shown.names[shown.name_count++] = name;
   }
+  return shown;
 }
 
 static bool reads(struct run_params *run, int rows, int slot) {
