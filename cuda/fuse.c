@@ -412,23 +412,6 @@ static const struct pattern {
 };
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
 
-static int limit_to(int limit, int index, int first, int end) {
-  int next = index < first ? first : index < end ? end : limit;
-  return next < limit ? next : limit;
-}
-
-/* Returns the number of the op before which a fused sequence must end. The loop and the regions of the plan (ops that a
- * run may skip) must begin and end between two launches, not within one. */
-static int find_limit(const struct plan *plan, int index) {
-  int limit = limit_to(plan->op_count, index, plan->loop.first, plan->loop.end);
-  for (int i = 0; i < plan->region_count; i++) {
-    const struct plan_region *region = &plan->regions[i];
-    limit = limit_to(limit, index, region->first, region->end);
-    limit = region->parallel_end ? limit_to(limit, index, region->parallel_with, region->parallel_end) : limit;
-  }
-  return limit;
-}
-
 int fusions_find(const struct cuda_device *device, struct cuda_program *program, struct error *err) {
   const struct plan *plan = program->base.plan;
   program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
@@ -441,7 +424,7 @@ int fusions_find(const struct cuda_device *device, struct cuda_program *program,
     for (int j = 0; j < PATTERNS && !count; j++) {
       if ((device->forced && !patterns[j].product) || (patterns[j].sm90 && !sm90) || (patterns[j].others && sm90))
         continue;
-      count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
+      count = patterns[j].match(device, program, &plan->ops[i], plan_sequence_end(plan, i) - i);
       if (count)
         program->fused[i] = (struct fused){count, j, patterns[j].product};
     }

@@ -343,8 +343,35 @@ static void what_runs_beside_others_is_apart(void **state) {
       fail_msg("%s", err.message);
     for (int i = 0; i < plan.op_count; i++)
       assert_int_equal(plan_is_parallel(&plan, i), i == 3);
+    for (int i = 0; i < plan.op_count; i++) /* each op is in a part of its own */
+      assert_int_equal(plan_sequence_end(&plan, i), i + 1);
     plan_free(&plan);
   }
+  resources_free(&resources);
+}
+
+static void sequences_end_where_a_loop_does(void **state) {
+  static const int ends[] = {2, 2, 4, 4, 6, 6};
+  struct resources resources = {0};
+  struct error err = {0};
+  struct plan plan;
+  (void)state;
+  plan_init(&plan, &resources);
+  struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_PRECISE), z = plan_input(&plan, 1, 4, 4, 8, ELEMENT_PRECISE);
+  x = plan_norm(&plan, "first", (struct op_norm){.x = x});
+  x = plan_norm(&plan, "second", (struct op_norm){.x = x});
+  plan_loop_begin(&plan, 2);
+  struct tensor model = plan_norm(&plan, "model", (struct op_norm){.x = x});
+  plan_step(&plan, "step", (struct op_step){.x = z, .model = model});
+  plan_loop_end(&plan);
+  x = plan_norm(&plan, "behind", (struct op_norm){.x = z});
+  plan_norm(&plan, "last", (struct op_norm){.x = x});
+  if (plan_finish(&plan, &err) < 0)
+    fail_msg("%s", err.message);
+  assert_int_equal(plan.op_count, sizeof ends / sizeof *ends);
+  for (int i = 0; i < plan.op_count; i++)
+    assert_int_equal(plan_sequence_end(&plan, i), ends[i]);
+  plan_free(&plan);
   resources_free(&resources);
 }
 
@@ -358,6 +385,7 @@ int main(void) {
       cmocka_unit_test(regions_that_go_by_nothing_are_refused),
       cmocka_unit_test(regions_that_make_no_sense_are_refused),
       cmocka_unit_test(what_runs_beside_others_is_apart),
+      cmocka_unit_test(sequences_end_where_a_loop_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,18 +140,6 @@ static void set_prologue(const struct lane *lane, struct product *product, const
   args->c2 = 0;
 }
 
-/* Returns true if the op before op number `index` runs whenever that one does: neither the loop nor a region of the
- * plan (ops that a run may skip) begins or ends between them. */
-static bool follows(const struct plan *plan, int index) {
-  bool apart = index == 0 || index == plan->loop.first || index == plan->loop.end;
-  for (int i = 0; i < plan->region_count; i++) {
-    const struct plan_region *region = &plan->regions[i];
-    apart = apart || index == region->first || index == region->end ||
-            (region->parallel_end && (index == region->parallel_with || index == region->parallel_end));
-  }
-  return !apart;
-}
-
 /* Returns true if the weight is loaded only when a way is chosen that reads it as it is (product_load). */
 static bool may_wait(const struct gemm_args *args, const struct operands *o) {
   return product_in_quarters(args) && o->weight.space == TENSOR_RESOURCE && !o->weight.offset &&
@@ -181,7 +169,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
                               .arrivals = device->lane[program->lane].arrivals};
   for (int i = 0; i < SCRATCH_AREAS; i++)
     product->scratch[i] = program_scratch(program, i);
-  product->follows = follows(plan, index);
+  product->follows = index > 0 && plan_sequence_end(plan, index - 1) > index;
   product->input_ends = o.x.space == TENSOR_TEMPORARY && plan->temporaries[o.x.index].last <= index;
   fill_shape(args, op, &o);
   args->gain.block = program->block;

@@ -215,6 +215,22 @@ const struct plan_region *plan_region_of(const struct plan *plan, int op) {
   return NULL;
 }
 
+/* Returns where ops `first` to `end - 1` begin or end next behind op number `op`, if that is before `limit`. */
+static int limit_to(int limit, int op, int first, int end) {
+  int next = op < first ? first : op < end ? end : limit;
+  return next < limit ? next : limit;
+}
+
+int plan_sequence_end(const struct plan *plan, int op) {
+  int limit = limit_to(plan->op_count, op, plan->loop.first, plan->loop.end);
+  for (int i = 0; i < plan->region_count; i++) {
+    const struct plan_region *region = &plan->regions[i];
+    limit = limit_to(limit, op, region->first, region->end);
+    limit = region->parallel_end ? limit_to(limit, op, region->parallel_with, region->parallel_end) : limit;
+  }
+  return limit;
+}
+
 /* Stores in maker[i] the number of the first op that writes temporary i. op_count: no op writes it. -1: it is an input,
  * that is, some op reads it before any op has written it. */
 static void find_makers(const struct plan *plan, int *maker) {

@@ -134,6 +134,10 @@ void plan_region_end_parallel(struct plan *plan, int parallel_with);
 bool plan_is_parallel(const struct plan *plan, int op);
 /* Returns the region (ops that a run may skip) that contains an op, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
+/* Returns the number of the op before which a sequence that begins with op number `op` must end, so that a run executes
+ * all of it or nothing: neither the loop, nor a region (ops that a run may skip), nor ops that may run at the same time
+ * as others begin or end within it. */
+int plan_sequence_end(const struct plan *plan, int op);
 /* Returns true if every run of the plan runs each op exactly once: it has no loop and no regions (ops that a run may
  * skip). */
 static inline bool plan_is_straight(const struct plan *plan) {
