@@ -428,9 +428,8 @@ void text_keys_leave(struct engine *engine);
  * If these are missing, chooses an index and starts to compute them. prompts_refresh must have been called for the same
  * run. shape: the shape of the run's handle (prepared engine). */
 int text_keys_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
-/* Returns the record (background.shown) of which prompts a frame shows. shape: the shape of the frame's handle. slots:
- * the frame's run parameters, in which prompts are given by their slots; placed: the same after text_keys_place, in
- * which they are given by the indices of their keys and values in device memory. */
+/* Returns the record (background.shown) of which prompts a frame shows. shape: the shape of the frame's handle; slots,
+ * placed: the frame's run parameters before text_keys_place, with prompts by their slots, and after it. */
 struct shown text_keys_shown(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                              const struct run_params *placed);
 /* Returns true if a frame must wait for background work, because its encoded texts, or its keys and values, are not
